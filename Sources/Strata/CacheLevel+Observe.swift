@@ -1,5 +1,5 @@
 extension CacheLevel {
-    /// What happens in this cache from now on, in all its levels.
+    /// The events of this cache from now on, in all its levels.
     ///
     /// ```swift
     /// let events = products.observe()
@@ -8,14 +8,14 @@ extension CacheLevel {
     /// }
     /// ```
     ///
-    /// Levels tell what they do while they do it, and no more than put it into a buffer. A hit costs one to two nanoseconds more
-    /// while nobody observes hits. Events of one key come in their order as far as one thread makes them.
+    /// Levels put each event into a buffer as it happens, and do no more than that. A hit costs one to two nanoseconds
+    /// more even while hits are not observed. Events of one key arrive in order as far as one thread makes them.
     ///
-    /// The level tells its events from below itself, too: those of a client of Redis, which caches share, come to the observers of
-    /// each of them. A level of your own tells nothing.
+    /// The events include those of the levels below: events of a Redis client that several caches share reach the
+    /// observers of each of them. A level of your own makes no events.
     ///
     /// - Parameters:
-    ///   - kinds: What to be told; all but hits if nothing is said.
+    ///   - kinds: The kinds to observe; by default all but hits.
     ///   - limit: How many events may wait; further ones are dropped, and counted. 1 at least.
     /// - Returns: The events.
     public func observe(_ kinds: Set<CacheEvent.Kind> = .allButHits, buffering limit: Int = 1024) -> CacheEvents {

@@ -1,13 +1,14 @@
 extension CacheLevel {
-    /// The rights to fill this level with what levels below it have for these keys: to be taken before they are asked.
+    /// The rights to fill this level with what levels below it have for these keys: take them before asking those
+    /// levels.
     ///
-    /// No round trip where nobody else changes the level; else those of the level.
+    /// No round trip where only this process changes the level; otherwise those of the level.
     ///
     /// - Parameters:
     ///   - keys: The keys.
     ///   - isWorthAsking: Whether the level could be read just now.
     ///   - isUnread: Whether the read leaves the level out.
-    /// - Returns: What the entries that the level is filled with have to bear.
+    /// - Returns: The rights that the entries which fill the level have to bear.
     package func rights(
         toFill keys: [Key],
         isWorthAsking: Bool = true,

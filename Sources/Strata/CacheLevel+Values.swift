@@ -23,8 +23,8 @@ extension CacheLevel {
 
     /// The value of a key, read with options.
     ///
-    /// - Throws: As ``get(_:)``. A read that may neither use what levels hold nor ask the source returns `nil` and
-    ///   throws nothing.
+    /// - Throws: As ``get(_:)``. A read that may neither use what levels hold nor ask the source returns `nil` and does
+    ///   not throw.
     public func get(_ key: Key, _ options: ReadOptions) async throws -> Value? {
         try await permitted(key, ReadRequest(options: options))?.value
     }
@@ -53,8 +53,8 @@ extension CacheLevel {
 
     /// The values of several keys in their order, with an account of each.
     ///
-    /// Costs a few allocations a key more than `get(_:)`. Levels of your own that read several keys at once are left out of the
-    /// accounts.
+    /// Costs a few allocations a key more than `get(_:)`. Levels of your own that read several keys at once are left
+    /// out of the accounts.
     public func getWithTrace(
         _ keys: [Key],
         _ options: ReadOptions = .ordinary
@@ -132,7 +132,8 @@ extension CacheLevel {
         try await removeAll()
     }
 
-    /// The entry; `nil` when the level is a source and the options forbid to ask it, or they forbid to return what it has.
+    /// The entry; `nil` when the level is a source and the options forbid to ask it, or they forbid to return what it
+    /// has.
     func permitted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.options.fetchOptions != nil { try TagLimits.check(request.options.tags) }
         return request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
@@ -142,7 +143,7 @@ extension CacheLevel {
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
         guard let entry, options.forbidsSome else { return entry }
         let now = (clock ?? .system).now
-        // A value that the source has just given is current, whatever its lifetime and its age say.
+        // A value that the source has just given is current, whatever its lifetime and its age.
         guard entry.origin != .source else { return entry }
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
         if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return nil }
@@ -155,6 +156,6 @@ extension CacheError {
 }
 
 extension ReadOptions {
-    /// Whether not every entry that a level has may be returned.
+    /// Whether the options forbid to return some entries of a level.
     fileprivate var forbidsSome: Bool { staleness == .never || maximumAge != nil }
 }

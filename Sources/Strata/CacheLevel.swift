@@ -15,7 +15,7 @@ public protocol CacheLevel<Key, Value>: CoherentLevel, CustomStringConvertible {
     /// What is kept.
     associatedtype Value
 
-    /// The entry of a key; `nil` when the level knows nothing of it.
+    /// The entry of a key; `nil` when the level has none.
     ///
     /// The entry may be stale: the caller checks its lifetime.
     func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>?

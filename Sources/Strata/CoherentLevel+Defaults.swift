@@ -41,7 +41,7 @@ extension CoherentLevel {
     /// None.
     public var commonTags: [String] { [] }
 
-    /// `nil`: what has no lifetime has no end.
+    /// `nil`: an entry without a lifetime has no end.
     public var policy: FreshnessPolicy? { nil }
 
     /// `nil`: the level judges no lifetimes.

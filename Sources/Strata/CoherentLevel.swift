@@ -44,12 +44,12 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - isSought: Called before joining; whether the levels above have nothing of the key.
+    ///   - isSought: Called before joining; whether the levels above have no entry of the key.
     /// - Returns: The result of the read; `nil` when there is none to join.
     /// - Throws: As ``CacheLevel/entry(for:_:)``.
     func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>?
 
-    /// Whether the level certainly has nothing of a key, without suspending.
+    /// Whether the level certainly has no entry of a key, without suspending.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -70,10 +70,11 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// one says what that one says.
     var lacksSource: Bool { get }
 
-    /// The policy by which the level dates entries that bear no lifetime; `nil` for a level that leaves them without one.
+    /// The policy by which the level dates entries that bear no lifetime; `nil` for a level that leaves them without
+    /// one.
     ///
-    /// A level above dates what it keeps of such an entry by the same policy. A level around another one says what that one
-    /// says.
+    /// A level above dates what it keeps of such an entry by the same policy. A level around another one says what that
+    /// one says.
     var policy: FreshnessPolicy? { get }
 
     /// Whether the level only keeps what it is given: a read that leaves it out has nothing to find there.

@@ -1,4 +1,6 @@
-/// The name of a level with the levels that it is made of: a cache can print what it is built from, and be walked.
+/// The name of a level with the levels that it is made of.
+///
+/// A cache can print its structure, and tools can walk it.
 ///
 /// ```swift
 /// print(cache)
@@ -39,8 +41,8 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     public struct Node: Sendable, Hashable {
         /// The kinds of the levels from the root down to this one, for example `composed.pooled.redis`.
         ///
-        /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`. So no two levels of
-        /// a tree have the same path.
+        /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`. So no two levels
+        /// of a tree have the same path.
         public let path: String
         /// The depth in the tree; 0 for the root.
         public let depth: Int
@@ -56,9 +58,9 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     public let parts: [LevelLabel]
     /// Where the level's data are, by the names that OpenTelemetry has for that, such as `server.address`.
     package let place: [String: String]
-    /// Where those register that want to hear how long the level's work takes.
+    /// Where listeners register that want to hear how long the level's work takes.
     package let durations: [WorkDurations]
-    /// Where those register that want to hear what happens in the level.
+    /// Where observers of the level's events register.
     package let hubs: [EventHub]
 
     /// A label.
@@ -71,7 +73,7 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
         self.init(name, counters: counters, parts: parts, place: [:], durations: [])
     }
 
-    /// A label of a level that has work to tell of.
+    /// A label of a level that reports its work.
     ///
     /// - Parameters:
     ///   - name: As for ``init(_:counters:parts:)``.

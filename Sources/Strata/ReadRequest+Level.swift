@@ -1,5 +1,5 @@
 extension ReadRequest {
-    /// Whether a level is not to be asked, since it is a source and the read has no use for one.
+    /// Whether a level must not be asked, since it is a source and the read has no use for one.
     package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level.isFetcher }
 
     /// Whether the options of the read leave out a level.
@@ -16,7 +16,7 @@ extension ReadRequest {
     /// - Throws: ``CacheError/Code/miss`` for a refresh, which has nothing to ask then.
     package func sourced(by level: some CacheLevel) throws -> ReadRequest {
         guard options.source != .never, callSource == nil, level.lacksSource else { return self }
-        // To find nothing would mean that there is no value any more.
+        // An empty answer would mean that there is no value any more.
         if case .refresh = purpose { throw CacheError.missing }
         var request = self
         request.options.source = .never
@@ -29,13 +29,13 @@ extension ReadRequest {
         recorder.failed(error, at: level.place, from: start)
     }
 
-    /// Takes down that a level was filled, or why it was not.
+    /// Notes that a level was filled, or why it was not.
     package func filled(_ level: some CacheLevel, refusal: ReadTrace.Reason?, since start: MonotonicInstant) {
         guard let recorder else { return }
         recorder.step(refusal == nil ? .stored : .refused, at: level.place, from: start, to: .now, reason: refusal)
     }
 
-    /// Takes down that the options of the read leave a level out.
+    /// Notes that the options of the read leave a level out.
     @usableFromInline
     package func skipped(_ level: some CacheLevel) {
         guard let recorder else { return }
@@ -54,6 +54,6 @@ extension ReadRequest {
 }
 
 extension CacheLevel {
-    /// What the level is called in accounts of reads.
+    /// The name of the level in read traces.
     package var place: EntryOrigin { origin ?? EntryOrigin(label.kind) }
 }

@@ -5,12 +5,12 @@ extension ByteStage {
     ///
     /// - Parameters:
     ///   - level: From 1, fast, to 9, small.
-    ///   - minimum: Values of fewer bytes are wrapped and not compressed: it would cost time and save next to nothing.
+    ///   - minimum: Values of fewer bytes are wrapped and not compressed, which would cost time and save next to
+    ///     nothing.
     ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at
     ///     most.
-    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (a bomb is given up when it
-    ///   has inflated to that), and ``/Strata/CacheError/Code/codec`` for bytes that are no whole stream with the right
-    ///   checksum.
+    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (decompression stops
+    ///   there), and ``/Strata/CacheError/Code/codec`` for bytes that are no complete stream with the right checksum.
     public static func zlib(level: Int = 6, minimum: Int = 128, limit: Int = defaultLimit) -> ByteStage {
         let (level, limit) = (Int32(min(max(level, 1), 9)), possible(limit))
         return compression(1, "zlib", limit) { bytes in
@@ -28,7 +28,7 @@ extension ByteStage {
     ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at
     ///     most.
     /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit, and
-    ///   ``/Strata/CacheError/Code/codec`` for bytes that are no frame that declares its size.
+    ///   ``/Strata/CacheError/Code/codec`` for bytes that are no frame with a declared size.
     public static func zstd(level: Int = 3, limit: Int = defaultLimit) -> ByteStage {
         let (level, limit) = (Int32(min(max(level, 1), 19)), possible(limit))
         return compression(2, "zstd", limit) { bytes in
@@ -38,7 +38,7 @@ extension ByteStage {
         }
     }
 
-    /// The largest value that is compressed if nothing else is said: 64 MiB.
+    /// The default of the largest value that is compressed: 64 MiB.
     public static var defaultLimit: Int { 64 << 20 }
 
     /// zlib counts in 32 bits.
@@ -69,6 +69,6 @@ extension ByteStage {
 extension Codec {
     /// This codec with its bytes compressed by zstd at its default level.
     ///
-    /// What was written without compression can still be read.
+    /// Values that were written without compression can still be read.
     public func compressed() -> Codec { compressed(by: .zstd()) }
 }

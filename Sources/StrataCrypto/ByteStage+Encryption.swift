@@ -20,15 +20,15 @@ extension ByteStage {
     /// Authenticated encryption: without the secret a value cannot be read, changed, or moved to another key.
     ///
     /// The bytes are the secret's number (4 bytes, little-endian), a random nonce (12), the encrypted value and its tag
-    /// (16). Bound to them are the place of the value (in Redis its full key), its codec and its schema number.
+    /// (16). They are bound to the place of the value (in Redis its full key), its codec and its schema number.
     ///
-    /// What it does not hide: the key, the length of the value, when it was written. Nor does it keep an older value of
-    /// the same key from being put back.
+    /// It does not hide the key, the length of the value, or when it was written. Nor does it prevent that an older
+    /// value of the same key is put back.
     ///
     /// - Parameters:
-    ///   - keys: The secrets. With random nonces each is good for 2³² values; use another one long before that.
+    ///   - keys: The secrets. With random nonces each is good for 2³² values; change it long before that.
     ///   - cipher: How to encrypt.
-    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that were not sealed by it for this place, and
+    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that it did not seal for this place, and
     ///   `CacheError.Code.secret` for the number of a secret that it does not have.
     public static func encryption(with keys: KeyRing, cipher: Cipher = .aesGCM) -> ByteStage {
         switch cipher {
@@ -50,13 +50,14 @@ extension ByteStage {
         }
     }
 
-    /// A signature: every user can read a value, but without the secret it cannot be changed, or moved to another key.
+    /// A signature: every user of the server can read a value, but cannot change it, or move it to another key, without
+    /// the secret.
     ///
     /// The bytes are the secret's number (4 bytes, little-endian), HMAC-SHA-256 (RFC 2104, 32 bytes) and the value. The
-    /// HMAC covers what ``encryption(with:cipher:)`` is bound to as well.
+    /// HMAC also covers the place, the codec and the schema number, as ``encryption(with:cipher:)`` does.
     ///
     /// - Parameter keys: The secrets.
-    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that were not signed by it for this place, and
+    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that it did not sign for this place, and
     ///   `CacheError.Code.secret` for the number of a secret that it does not have.
     public static func signature(with keys: KeyRing) -> ByteStage {
         sealing(3, "HMAC-SHA-256", keys) { bytes, key, bound in
@@ -111,12 +112,12 @@ extension ByteStage {
 }
 
 extension Codec {
-    /// This codec with its bytes encrypted; what was written without is not read.
+    /// This codec with its bytes encrypted; values that were written without encryption are not read.
     public func encrypted(with keys: KeyRing, cipher: Cipher = .aesGCM) -> Codec {
         protected(by: .encryption(with: keys, cipher: cipher))
     }
 
-    /// This codec with its bytes signed; what was written without is not read.
+    /// This codec with its bytes signed; values that were written without a signature are not read.
     public func signed(with keys: KeyRing) -> Codec {
         protected(by: .signature(with: keys))
     }

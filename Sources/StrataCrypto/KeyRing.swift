@@ -2,11 +2,10 @@
 internal import Crypto
 public import Strata
 
-/// The secrets of a service, each with a number: one that is in use, and older ones that still open what they have
+/// The secrets of a service, each with a number: the current one, and older ones that still open the values that they
 /// sealed.
 ///
-/// To change the secret, add a new one under a new number to the older ones of all instances first, then put it into
-/// use:
+/// To change the secret, first add a new one under a new number in all instances, then make it the current one:
 ///
 /// ```swift
 /// let keys = try KeyRing(using: 2, [1: oldSecret, 2: newSecret])
@@ -45,7 +44,7 @@ public struct KeyRing: Sendable, CustomStringConvertible {
             .deriveKey(inputKeyMaterial: secret, info: Array("strata \(use)".utf8), outputByteCount: 32)
     }
 
-    /// The numbers, and no secret.
+    /// The number of secrets and the current one's number, without a secret.
     public var description: String { "\(secrets.count) secrets, using \(current)" }
 }
 

@@ -3,7 +3,7 @@ extension RedisError.Code {
     ///
     /// Text between braces decides the slot: `{user:7}:cart` and `{user:7}:name` lie in the same.
     public static let crossSlot = RedisError.Code(description: "keys in different slots")
-    /// The nodes of a cluster have sent a call from one to the other and not served it.
+    /// The nodes of a cluster redirected a call from one to the next and did not serve it.
     public static let tooManyRedirects = RedisError.Code(description: "too many redirects")
     /// Not defined for a cluster as a whole.
     public static let unsupportedByCluster = RedisError.Code(description: "unsupported by a cluster")

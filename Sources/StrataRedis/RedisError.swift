@@ -2,8 +2,8 @@ internal import Strata
 
 /// Why a call to Redis did not succeed.
 ///
-/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own
-/// text of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
+/// `description` names the server and what went wrong. It never holds a key, a value or a password; ``serverMessage``
+/// has the server's own text of an error reply, because some servers quote arguments in it.
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of failure it was.
     ///
@@ -16,11 +16,12 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let invalidConfiguration = Code(description: "invalid configuration")
         /// A key, argument or reply is not what the call allows.
         public static let invalidArgument = Code(description: "invalid argument")
-        /// No connection could be made: unresolvable name, refused, unreachable, or in time.
+        /// No connection could be made: unresolvable name, refused, unreachable, or too late.
         public static let connectionFailed = Code(description: "connection failed")
         /// The connection ended while the call was under way.
         public static let connectionLost = Code(description: "connection lost")
-        /// What answers is not what was configured: a Sentinel, a node of a cluster, a server of another protocol.
+        /// The server is not what was configured: it is a Sentinel, a node of a cluster, or a server of another
+        /// protocol.
         ///
         /// See ``RedisTopology``.
         public static let wrongServer = Code(description: "wrong server")
@@ -28,9 +29,9 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         ///
         /// The message names each Sentinel and what it has answered.
         public static let noPrimary = Code(description: "no primary")
-        /// User name or password were refused, or are missing.
+        /// User name or password was refused, or is missing.
         public static let authentication = Code(description: "authentication failed")
-        /// No encrypted connection came to stand.
+        /// No encrypted connection could be made.
         ///
         /// ``RedisError/tlsReason`` tells why.
         public static let tls = Code(description: "TLS failed")
@@ -40,11 +41,11 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let timeout = Code(description: "timed out")
         /// Too much is under way already: calls in flight, or bytes waiting to be sent.
         public static let overloaded = Code(description: "overloaded")
-        /// Redis has failed too often of late: it was not asked.
+        /// Redis has failed too often lately: it was not asked.
         ///
         /// See ``BreakerOptions``.
         public static let circuitOpen = Code(description: "circuit open")
-        /// A cache's call has spent what it may spend on Redis: it was not asked once more.
+        /// A cache's call has spent its budget for Redis: it was not asked again.
         ///
         /// See ``RedisConfiguration/redisBudget``.
         public static let budgetSpent = Code(description: "budget spent")
@@ -80,12 +81,12 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     public var effect: Effect
     /// The text of the server's error reply.
     public var serverMessage: String?
-    /// Why no encrypted connection came to stand; `nil` unless the code is ``Code/tls``.
+    /// Why no encrypted connection could be made; `nil` unless the code is ``Code/tls``.
     public internal(set) var tlsReason: TLSReason?
     /// Whether this process has used up the time itself: the server is not to blame for it.
     var isOwnDelay = false
 
-    /// An error with its parts.
+    /// An error with the given parts.
     public init(
         code: Code,
         message: String,
@@ -108,7 +109,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The first word of the server's error reply, such as `WRONGTYPE` or `NOSCRIPT`.
     ///
-    /// Servers before 7.0 put words of their own before the error of a command in a script: it is that of the command.
+    /// Servers before 7.0 put words of their own before the error of a command in a script: this is the word of the
+    /// command.
     public var serverCode: Substring? { serverMessage.map { Self.code(in: $0) } }
 }
 

@@ -13,12 +13,12 @@ public struct RedisKey: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         self.bytes = Array(bytes)
     }
 
-    /// A key of the UTF-8 of `text`.
+    /// A key of the UTF-8 bytes of `text`.
     public init(_ text: String) {
         bytes = Array(text.utf8)
     }
 
-    /// A key of the UTF-8 of a literal.
+    /// A key of the UTF-8 bytes of a literal.
     public init(stringLiteral value: String) {
         self.init(value)
     }

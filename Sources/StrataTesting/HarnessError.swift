@@ -1,7 +1,7 @@
 /// What went wrong while the test kit started, drove or stopped a server, a proxy or a process.
 ///
-/// The ``code`` says what kind of failure it is, the ``message`` says it to a person, and ``logTail`` holds the last
-/// lines the process wrote, where there is a process that writes a log.
+/// The ``code`` is the kind of failure, the ``message`` is for a person, and ``logTail`` holds the last lines of the
+/// process's log, if there is one.
 public struct HarnessError: Error, Sendable, CustomStringConvertible {
     /// The kind of a failure.
     ///
@@ -26,11 +26,11 @@ public struct HarnessError: Error, Sendable, CustomStringConvertible {
         public static let deadlineExceeded = Code("deadlineExceeded")
         /// The port or socket path belongs to another process.
         public static let addressInUse = Code("addressInUse")
-        /// A host name, path, port or URL that cannot be used.
+        /// A host name, path, port or URL cannot be used.
         public static let invalidAddress = Code("invalidAddress")
-        /// A time by which a clock cannot be moved.
+        /// A clock cannot be moved by this time.
         public static let invalidTime = Code("invalidTime")
-        /// A setting that cannot be used.
+        /// A setting cannot be used.
         public static let invalidConfiguration = Code("invalidConfiguration")
         /// A socket call failed, or the peer closed the connection.
         public static let connectionFailed = Code("connectionFailed")
@@ -50,7 +50,7 @@ public struct HarnessError: Error, Sendable, CustomStringConvertible {
     ///
     /// Holds no password.
     public let message: String
-    /// The last lines of the log of the process concerned, oldest first; empty where there is none.
+    /// The last lines of the process's log, oldest first; empty if there is none.
     public let logTail: [String]
     /// The error that led to this one.
     public let cause: (any Error)?

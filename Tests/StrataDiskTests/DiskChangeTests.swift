@@ -215,7 +215,7 @@ struct DiskChangeTests {
         try await newer.set([7], for: "list")
         #expect(await code { try await disk.apply(ListActions().addLast(8), to: "list") } == .codec)
         #expect(try await newer.get("list") == [7])
-        // One whose time is over holds up nobody.
+        // One whose time is over holds up no other.
         try await newer.set([7], for: "over", lifetime: EntryLifetime(freshFor: .milliseconds(1), staleFor: .zero))
         try await Task.pause(for: .milliseconds(20))
         #expect(try await disk.touch("over", lifetime: EntryLifetime(freshFor: .seconds(60))) == false)

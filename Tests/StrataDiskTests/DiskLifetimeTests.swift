@@ -139,7 +139,7 @@ struct DiskLifetimeTests {
         #expect(try await level.get(["a", "b", "c", "e"]).allSatisfy { $0 != nil })
     }
 
-    @Test("expired entries can be removed without anybody asking for them")
+    @Test("expired entries can be removed without a read of them")
     func sweep() async throws {
         let level = level()
         try await level.set("for ever", for: "k")

@@ -42,7 +42,7 @@ struct DiskOwnerTests {
         await store.close()
     }
 
-    @Test("a file that everybody may write to, or that another user has made, is not believed")
+    @Test("a file that every user may write to, or that another user has made, is rejected")
     func others() async throws {
         let level = DiskLevel<String, String>(folder.store(), namespace: "test", codec: .text)
         try await level.set("v", for: "k")

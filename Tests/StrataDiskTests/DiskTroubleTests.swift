@@ -118,7 +118,7 @@ struct DiskTroubleTests {
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.file))
         let other = try folder.connection()
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
-        // Nobody lets go of it in time.
+        // It is not released in time.
         let impatient = level(DiskOptions(lockTimeout: .milliseconds(50)))
         #expect(await diskCode { _ = try await impatient.get("k") } == .busy)
         let patient = level(DiskOptions(lockTimeout: .seconds(60)))

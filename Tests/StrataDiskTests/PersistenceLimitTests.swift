@@ -62,7 +62,7 @@ struct PersistenceLimitTests {
         return bytes
     }
 
-    @Test("in a file that may not grow any more records stay in memory, and nobody's set fails")
+    @Test("in a file that may not grow any more records stay in memory, and no set fails")
     func fullFile() async throws {
         let (cache, disk) = place(1 << 30, folder.store(DiskOptions(lockTimeout: .seconds(60), fileLimit: 240 << 10)))
         for number in 0..<400 { try await cache.set(Self.value, for: record(number, ends: false)) }

@@ -285,7 +285,7 @@ struct HTTPCacheTests {
         }
     }
 
-    @Test("stale-while-revalidate: served at once and asked about in the background, while somebody runs it")
+    @Test("stale-while-revalidate: served at once and revalidated in the background, while the cache runs")
     func staleWhileRevalidate() async throws {
         let answers = script(
             .response(200, ["cache-control": "max-age=60, stale-while-revalidate=30"], body: "one"),
@@ -297,7 +297,7 @@ struct HTTPCacheTests {
             let resource = server.resource()
             _ = try await cache.get(resource)
             try await age(memory, resource, by: 10)
-            // Nobody runs it: the get asks by itself.
+            // The cache does not run: the get asks by itself.
             #expect(try await text(cache.get(resource)) == "two")
         }
         let stored = script(

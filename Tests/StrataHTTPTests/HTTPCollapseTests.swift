@@ -121,7 +121,7 @@ struct HTTPCollapseTests {
     }
 
     @Test(
-        "§3 what may not be stored is handed to nobody else: each asks, and the next do not wait",
+        "§3 what may not be stored is not shared: each asks, and the next do not wait",
         arguments: ["no-store", "private", "max-age=0", "no-cache"]
     )
     func unstorable(directive: String) async throws {
@@ -141,7 +141,7 @@ struct HTTPCollapseTests {
         }
     }
 
-    @Test("a response that may be reused ends the time in which nobody waits")
+    @Test("a response that may be reused ends the time in which no request waits")
     func reusableAgain() async throws {
         let count = Counter()
         try await LocalServer.with { _ in
@@ -182,7 +182,7 @@ struct HTTPCollapseTests {
         }
     }
 
-    @Test("without a limit nobody waits, and who has waited for so long asks, too", arguments: [0, 1])
+    @Test("without a limit no request waits, and one that has waited that long asks, too", arguments: [0, 1])
     func limited(milliseconds: Int) async throws {
         let gate = AsyncGate()
         try await LocalServer.with { _ in
@@ -238,7 +238,7 @@ struct HTTPCollapseTests {
         }
     }
 
-    @Test("§4.4 a response that was forgotten on its way answers nobody who has waited for it")
+    @Test("§4.4 a response that was forgotten on its way answers no request that has waited for it")
     func forgotten() async throws {
         let gate = AsyncGate()
         let count = Counter()

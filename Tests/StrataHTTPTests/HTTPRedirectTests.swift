@@ -92,7 +92,7 @@ struct HTTPRedirectTests {
         }
     }
 
-    @Test("are kept for nobody where whole requests are answered, whose client would follow them")
+    @Test("are not kept where whole requests are answered, whose client would follow them")
     func responses() async throws {
         let client = HTTPClient(configuration: .init(redirectConfiguration: .follow(max: 5, allowCycles: false)))
         try await withPages(Target("/a")) { server in

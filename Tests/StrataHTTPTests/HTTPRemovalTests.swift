@@ -72,7 +72,7 @@ struct HTTPRemovalTests {
         }
     }
 
-    @Test("a URL that is very long is answered, and kept, waited for and noted for nobody")
+    @Test("a URL that is very long is answered, but its response is not kept, shared or noted")
     func longURL() async throws {
         try await LocalServer.with { _ in
             .response(414, ["cache-control": "no-store"])

@@ -109,8 +109,8 @@ final class LocalServer: Sendable {
                 }
             }
             let outcome = await Result { try await body(server) }
-            // Not cancelled: a connection that was accepted and is served by nobody would crash. So no more are
-            // accepted, and those that were are handed over, which their event loops do, before the listener ends.
+            // Not cancelled: a connection that was accepted and is not served would crash. So no more are accepted, and
+            // those that were are handed over, which their event loops do, before the listener ends.
             try? await listener.channel.setOption(.autoRead, value: false).get()
             for _ in 0..<3 {
                 for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() { try? await loop.submit {}.get() }

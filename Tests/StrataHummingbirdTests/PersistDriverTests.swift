@@ -154,7 +154,7 @@ struct PersistDriverTests {
         for client in clients { await client.shutDown() }
     }
 
-    @Test("without Redis a call throws: nobody is taken for logged out, or for logged in")
+    @Test("without Redis a call throws: no user is taken for logged out, or for logged in")
     func outage() async throws {
         let server = try await RedisServer.start()
         let redis = try TestRedis.client(of: server)

@@ -151,7 +151,7 @@ struct ResponseFleetTests {
         }
     }
 
-    @Test("a caller that goes away takes the handler from nobody")
+    @Test("a caller that goes away takes the handler from no other")
     func leaving() async throws {
         let gate = AsyncGate()
         let handler = Handler { _, number in

@@ -45,7 +45,7 @@ struct ResponseIsolationTests {
         #expect(url("https") == "https://shop.example/any")
     }
 
-    @Test("what a 304 says to its caller alone reaches nobody else, and what it says of caching goes before the policy")
+    @Test("what a 304 says to its caller alone reaches no other, and what it says of caching goes before the policy")
     func notModified() async throws {
         let conditions = Locked<[String?]>([])
         let handler = Handler { request, number in

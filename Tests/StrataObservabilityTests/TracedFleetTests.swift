@@ -140,7 +140,7 @@ struct TracedFleetTests {
             #expect(waiter.links.isEmpty)
             let waited = try #require(waiter.events.first { $0.name == "waited" })
             guard case .string(let whom) = waited.attributes.get("cache.waited.for") else {
-                Issue.record("nobody was waited for")
+                Issue.record("no read was waited for")
                 return
             }
             #expect(whom.utf8.count <= 4 * 200 && !whom.contains("\u{1b}"))

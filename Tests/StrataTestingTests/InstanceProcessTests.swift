@@ -44,7 +44,7 @@ struct InstanceProcessTests {
         #expect(expected == 20000)
     }
 
-    @Test("A process whose lines nobody reads is held up in its writing")
+    @Test("A process whose lines are not read is held up in its writing")
     func bounded() async throws {
         let instance = try await InstanceProcess.start(
             try instancePath(),
@@ -122,7 +122,7 @@ struct InstanceProcessTests {
         await server.stop()
     }
 
-    @Test("Nothing that the kit opens could be inherited by anybody's child")
+    @Test("No child process can inherit what the kit opens")
     func closeOnExec() async throws {
         let instance = try await InstanceProcess.start(try instancePath(), arguments: ["flags"])
         #expect(await instance.lines.reduce(into: []) { $0.append($1) } == [""])
@@ -209,7 +209,7 @@ struct InstanceProcessTests {
         try await instance.kill()
     }
 
-    @Test("A process that does not read holds nobody up for ever")
+    @Test("A process that does not read holds up no caller for ever")
     func unreadInput() async throws {
         let instance = try await InstanceProcess.start("sleep", arguments: ["1000"])
         let line = String(repeating: "x", count: 1 << 20)

@@ -97,7 +97,7 @@ struct TopologyTests {
         }
         #expect(promoted === replica)
 
-        // Restarted faster than anybody notices: the same one is the primary, with its data or without.
+        // Restarted too fast for the Sentinels to notice: the same one is the primary, with its data or without.
         for sentinel in set.sentinels {
             try await sentinel.command("SENTINEL", "SET", set.name, "down-after-milliseconds", "60000")
         }

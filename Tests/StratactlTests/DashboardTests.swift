@@ -103,7 +103,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("after many wrong tokens nobody may try for a minute")
+    @Test("after many wrong tokens no login is accepted for a minute")
     func guessing() throws {
         let clock = ManualClock()
         let sessions = clock.driving { DashboardSessions(token: Self.token) }
@@ -116,7 +116,7 @@ struct DashboardTests {
         #expect(sessions.admits(Self.token) == nil)
         try clock.advance(by: .seconds(60))
         guard case .session(let session) = sessions.logIn(Self.token) else {
-            Issue.record("nobody may try any more")
+            Issue.record("no login is accepted any more")
             return
         }
         #expect(sessions.session(session.number) == session)

@@ -21,7 +21,7 @@ struct HostileKeyTests {
                 try await cache.level(.text).set("v", for: key)
                 try await cache.redis.set(InspectedKey(key, in: cache.keyspace).leaseName, [1, 2, 3])
             }
-            // Names that no keyspace makes, but anybody can write.
+            // Names that no keyspace makes, but any client can write.
             try await cache.redis.set("strata:things:v:{\u{1b}[2J}", [1])
             try await cache.redis.set("strata:things:v:\u{9b}31m", [1])
             try await cache.redis.set("strata:th\u{1b}ings:v:{a}", [1])

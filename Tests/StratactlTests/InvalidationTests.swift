@@ -42,7 +42,7 @@ struct InvalidationTests {
         }
     }
 
-    @Test("where no entry was looked at, nobody is told of a number", arguments: ["invalidate", "sweep"])
+    @Test("where no entry was looked at, no number is shown", arguments: ["invalidate", "sweep"])
     func unknown(command: String) async throws {
         try await Cache.with { cache in
             _ = try await fill(cache)

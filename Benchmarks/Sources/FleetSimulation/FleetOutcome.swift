@@ -37,8 +37,8 @@ public struct FleetOutcome: Sendable {
         return tenths.indices.map { tenths[$0..<min($0 + 10, tenths.count)].reduce(0, +) }.max() ?? 0
     }
 
-    /// After how many seconds a share of all reads of each later half second waited for no fetch; `nil` when it never came to
-    /// that.
+    /// After how many seconds a share of all reads of each later half second waited for no fetch; `nil` when it never
+    /// came to that.
     public func seconds(untilHits share: Double) -> Double? {
         let halves = buckets.indices.map { start in
             buckets[start..<min(start + 5, buckets.count)]

@@ -49,8 +49,8 @@ public struct FleetPlan: Sendable {
 
 /// The processor time of a server, in microseconds.
 ///
-/// Measured with Redis 7.0.15 over TCP on one machine (AMD EPYC), by INFO cpu before and after. A round is one turn of the
-/// server's loop: it runs the commands that have come, then writes the notices and the answers.
+/// Measured with Redis 7.0.15 over TCP on one machine (AMD EPYC), by INFO cpu before and after. A round is one turn of
+/// the server's loop: it runs the commands that have come, then writes the notices and the answers.
 public struct ServerCosts: Sendable {
     /// A round in which one command has come costs 8 µs with a GET, a further GET in it 5.
     public var round = 3.0
@@ -64,8 +64,8 @@ public struct ServerCosts: Sendable {
     public var look = 18.0
     /// What a round after a long wait costs more; two thirds of that after a wait of four milliseconds.
     ///
-    /// Meanwhile the server's data has left the processor's caches, and its core has slept. Found by comparison with real
-    /// fleets (`docs/scale.md`).
+    /// Meanwhile the server's data has left the processor's caches, and its core has slept. Found by comparison with
+    /// real fleets (`docs/scale.md`).
     public var cold = 70.0
     /// A connection, each second.
     public var standing = 10.0

@@ -2,7 +2,8 @@ import Foundation
 
 // Connections, the rounds of the servers, and their end.
 extension FleetSimulation {
-    /// From the first wait after a connection was lost or refused to the longest, doubled each time; a random part of it.
+    /// From the first wait after a connection was lost or refused to the longest, doubled each time; a random part of
+    /// it.
     private static var firstPause: Double { 0.05 }
     private static var longestPause: Double { 5 }
 
@@ -110,7 +111,7 @@ extension FleetSimulation {
                 }
             }
         }
-        // Who waits for Redis goes to the source.
+        // A read that waits for Redis goes to the source.
         for (flight, state) in flights where !state.isApart {
             if state.step == .fetches { flights[flight]?.isApart = true } else { fetchApart(flight) }
         }

@@ -2,9 +2,10 @@ import Foundation
 
 /// A fleet, its servers and its source, event by event.
 ///
-/// Instances do what Strata's do, as far as servers, sources and networks notice it: memory above Redis above the source, one
-/// flight for a key in each instance, a lease for a key in the fleet, a link that tells of changes, and the way back after an
-/// outage. The time is simulated, and nothing sleeps. `docs/scale.md` says how far the results are those of real fleets.
+/// Instances do what Strata's do, as far as servers, sources and networks notice it: memory above Redis above the
+/// source, one flight for a key in each instance, a lease for a key in the fleet, a link that tells of changes, and the
+/// way back after an outage. The time is simulated, and nothing sleeps. `docs/scale.md` says how far the results are
+/// those of real fleets.
 public struct FleetSimulation {
     enum Event {
         case read
@@ -60,7 +61,7 @@ public struct FleetSimulation {
     var linkStands: [Bool]
     /// Reads that wait for the first connection, by instance and server.
     var waiting: [Int: [FlightKey]] = [:]
-    /// When Redis was lost first: from then on nobody waits for a connection.
+    /// When Redis was lost first: from then on no instance waits for a connection.
     var firstOutage = Int64.max
     /// Since when each server has had nothing to do.
     var idleSince: [Int64]

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The load programs: each measures one promise of speed beside something that everybody can run.
+/// The load programs: each measures one promise of speed beside a program that any reader can run.
 @main
 struct Load: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -144,11 +144,11 @@ struct FetchRuleTests {
             .violations
         }
         #expect(try violations(pair, of: 3, 10...400) == 1)
-        // Whoever was at it may have lost its lease at any time since it began.
+        // The instance that was fetching may have lost its lease at any time since it began.
         #expect(try violations(pair, of: 1, 90...95) == 0)
         #expect(try violations(pair, of: 1, 80...89) == 1)
         #expect(try violations(pair, of: 1, 130...131) == 0)
-        // Whoever comes must be in trouble just then.
+        // The second instance must be in trouble just then.
         #expect(try violations(pair, of: 2, 130...139) == 1)
         #expect(try violations(pair, of: 2, 130...140) == 0)
         #expect(try violations(pair, of: 2, 151...160) == 1)

@@ -14,7 +14,7 @@ struct OrphanWaitRuleTests {
         .violationCounts
     }
 
-    @Test("is broken by a read that lasts longer than the limit while nobody fetches")
+    @Test("is broken by a read that lasts longer than the limit while no instance fetches")
     func alone() throws {
         #expect(try violations([S.get(1, by: 1, 100...200)]).isEmpty)
         #expect(try violations([S.get(1, by: 1, 100...201)]) == [.orphanWait: 1])
@@ -77,7 +77,8 @@ struct OrphanWaitRuleTests {
             $0.orphanWaits = OrphanWaitRule(limit: .milliseconds(1))
         }
         #expect(
-            report.examples.first?.description.contains("took 4.000 ms, 3.000 ms of it while nobody fetched") == true
+            report.examples.first?.description.contains("took 4.000 ms, 3.000 ms of it while no instance fetched")
+                == true
         )
     }
 }
@@ -98,7 +99,7 @@ struct LossTests {
             .violations(.stale)
     }
 
-    @Test("obliges nobody any more, if tags or everything were invalidated, and goes on to oblige if it was the key")
+    @Test("requires nothing after tags or everything were invalidated, and still its version after the key was")
     func kinds() throws {
         for invalidation in [S.invalidate(tag: 4, 10...20), S.invalidateAll(10...20)] {
             #expect(try stale(invalidation, readAt: 299, loss: 300...400) == 1)

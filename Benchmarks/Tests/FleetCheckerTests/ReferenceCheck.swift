@@ -145,7 +145,7 @@ struct ReferenceCheck {
         }
     }
 
-    /// Whether a read waited longer than it may while nobody fetched its key.
+    /// Whether a read waited longer than it may while no instance fetched its key.
     func isOrphan(_ get: HistoryEvent) -> Bool {
         guard get.kind == .get, get.end != 0, !get.marks.contains(.together) else { return false }
         guard

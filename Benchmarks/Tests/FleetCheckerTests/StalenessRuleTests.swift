@@ -70,7 +70,7 @@ struct StalenessRuleTests {
         #expect(try counts(silent + [S.get(2, by: 1, 200...210)]) == [:])
         let finished = [S.write(2, 10...20), S.write(3, 15...30), S.invalidate(0, 30...50)]
         #expect(try counts(finished + [S.get(2, by: 1, 200...210)]) == [.stale: 1])
-        // What the caller knew counts though nobody recorded the write's end.
+        // What the caller knew counts although the write's end was not recorded.
         let known = [S.write(2, 10...20), S.killedWrite(21), S.invalidate(3, 30...50)]
         #expect(try counts(known + [S.get(2, by: 1, 200...210)]) == [.stale: 1])
         // Without a write there is nothing to be old against.

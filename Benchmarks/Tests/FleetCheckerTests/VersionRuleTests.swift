@@ -31,7 +31,7 @@ struct VersionRuleTests {
         #expect(try S.check(initialVersion: 5, [S.get(4, by: 1, 1...2)]).violationCounts == [.thinAir: 1])
     }
 
-    @Test("a killed write may have made one version that nobody recorded, once it had begun")
+    @Test("a killed write may have made one version that was not recorded, once it had begun")
     func killedWrites() throws {
         let killed = S.killedWrite(100)
         #expect(try counts([killed, S.get(2, by: 1, 90...100), S.get(2, by: 2, 300...310)]) == [:])
@@ -57,7 +57,7 @@ struct VersionRuleTests {
         #expect(try counts([numbered, S.get(2, by: 1, 200...210)]) == [:])
         #expect(try counts([numbered, S.get(3, by: 1, 200...210)]) == [.thinAir: 1])
         #expect(try S.check([failed, killed, numbered]).totals.unknownWrites == 3)
-        // A killed write never obliges anybody by itself.
+        // A killed write alone never requires its version of a read.
         #expect(try counts([numbered, S.invalidate(0, 300...310), S.get(1, by: 1, 900...910)]) == [:])
     }
 

@@ -81,7 +81,7 @@ struct VersionedSourceTests {
                     await #expect(processExitsWith: .success) { [path = path as String] in
                         let source = try VersionedSource(opening: path)
                         #expect(source.run.seed == 7)
-                        // Nobody begins before the other is there.
+                        // Neither begins before the other is there.
                         try source.write(0, by: 5)
                         while try source.value(of: 0)?.version ?? 0 < 3 { sched_yield() }
                         for _ in 0..<50_000 { try source.write(2, by: 5) }

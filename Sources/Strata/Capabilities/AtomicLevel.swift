@@ -1,7 +1,7 @@
-/// A level that changes an entry only if nobody else has changed it since it was read.
+/// A level that changes an entry only if it has not changed since it was read.
 ///
-/// ``update(_:lifetime:tags:within:_:)`` is made of two methods here: read what the level has, make a new entry of it, and
-/// put it in its place unless the key has changed meanwhile; then begin anew. So are
+/// ``update(_:lifetime:tags:within:_:)`` is made of two methods here: read what the level has, make a new entry of it,
+/// and put it in its place unless the key has changed meanwhile; then begin anew. So are
 /// ``setIfAbsent(_:for:lifetime:tags:within:)`` and ``compareAndSet(_:from:to:lifetime:tags:within:)``;
 /// ``touch(_:lifetime:within:)`` and ``expire(_:within:)`` ask ``changeLifetime(of:_:)``.
 ///
@@ -22,7 +22,7 @@ public protocol AtomicLevel<Key, Value>: CacheLevel {
     /// What is kept.
     associatedtype Value
 
-    /// What the level has of a key, and by what it will be known again.
+    /// The level's present entry of a key, with a mark by which the level knows later whether the key has changed.
     ///
     /// - Returns: `nil` when no level here keeps entries.
     /// - Throws: ``CacheError/Code/conflict`` when that cannot be told at the moment; what reading throws.
@@ -36,29 +36,31 @@ public protocol AtomicLevel<Key, Value>: CacheLevel {
     ///   - mark: What ``current(_:)`` has returned.
     /// - Returns: As ``CoherentLevel/commit(_:for:)``.
     /// - Throws: ``CacheError/Code/conflict`` when the key has changed, and then nothing was stored;
-    ///   ``CacheError/Code/outcomeUnknown`` when nobody can tell; what storing throws, and then nothing was stored.
+    ///   ``CacheError/Code/outcomeUnknown`` when the level cannot tell; what storing throws, and then nothing was
+    ///   stored.
     func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket?
 
-    /// Changes how long a value lives that the level has, in one step.
+    /// Changes how long a value of the level lives, in one step.
     ///
     /// Levels above drop the key. By default this is ``current(_:)`` and ``exchange(_:for:if:)``, which move the value;
     /// a level that can leave it where it is does so.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - change: What becomes of the lifetime.
+    ///   - change: What happens to the lifetime.
     /// - Returns: Whether there was such a value, and it still is kept; `nil` when no level here keeps entries.
     /// - Throws: As ``exchange(_:for:if:)``.
     func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool?
 
-    /// Compares a key with a value of this process that goes to the source later, in one step for all who share the level.
+    /// Compares a key with a value that this process writes to the source later, in one step for all who share the
+    /// level.
     ///
-    /// Asked only of levels with a ``CoherentLevel/gate``. By default the key is removed where more than a look is asked for,
+    /// Asked only of levels with a ``CoherentLevel/gate``. By default the key is removed for everything but a look,
     /// which is right and costs a fetch.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - write: The value's version, and what is to be done.
+    ///   - write: The value's version, and what to do.
     /// - Returns: What the level has; `nil` when no level here keeps entries.
     /// - Throws: What reading or removing throws.
     func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing?
@@ -86,15 +88,15 @@ extension AtomicLevel {
         return true
     }
 
-    /// Stores what the level had before one invalidation of tags by the caller, unless anybody has changed the key, or has
-    /// invalidated tags, between the two looks.
+    /// Stores what the level had before one invalidation of tags by the caller, unless the key was changed, or other
+    /// tags were invalidated, between the two looks.
     ///
     /// - Parameters:
     ///   - entry: What the level had.
     ///   - key: Its key.
-    ///   - mark: By what that look is known again.
+    ///   - mark: The mark of that look.
     ///   - account: What the invalidation has done.
-    /// - Throws: ``CacheError/Code/conflict``, also where nothing was changed but by others at the same time; as
+    /// - Throws: ``CacheError/Code/conflict``, also where others have changed only something else at the same time; as
     ///   ``exchange(_:for:if:)``.
     func restore(
         _ entry: Entry<Value>,
@@ -132,7 +134,7 @@ extension Entry {
 public struct CurrentEntry<Value: Sendable>: Sendable {
     /// The entry; `nil` when there is none, or none that is still of use.
     public var entry: Entry<Value>?
-    /// By what the moment is known again.
+    /// The mark by which the level knows whether the key has changed since.
     public var mark: ChangeMark
 
     /// What a level has.
@@ -142,15 +144,15 @@ public struct CurrentEntry<Value: Sendable>: Sendable {
     }
 }
 
-/// By what a level knows whether a key has changed since it was read.
+/// The mark by which a level knows whether a key has changed since it was read.
 public struct ChangeMark: Sendable {
     /// What tells this write of the key from every other; `nil` when nothing was there.
     public let stamp: [UInt8]?
     /// When the key was read: no later than what was found.
     package let takenAt: MonotonicInstant
-    /// Whether what was there was of use.
+    /// Whether the entry was of use.
     package var isLive = false
-    /// The tags of that.
+    /// The tags of the entry.
     package var tags: [String] = []
     /// The shared level's invalidation number from before the key was read.
     package var asOf: UInt64 = 0
@@ -177,8 +179,8 @@ public struct ChangeMark: Sendable {
     /// - Returns: `nil` when the key was voided since it was read: a conflict.
     public func ticket() -> Ticket? { renewal.map { $0() } ?? Ticket.none }
 
-    /// A later mark of the same key, good for as long as this one; `nil` if more than an invalidation of tags by the caller lies
-    /// between the two.
+    /// A later mark of the same key, good for as long as this one; `nil` if more than an invalidation of tags by the
+    /// caller lies between the two.
     func carried(to later: ChangeMark, _ account: InvalidationAccount) -> ChangeMark? {
         guard notes.count == later.notes.count else { return nil }
         var mark = later
@@ -214,6 +216,6 @@ extension CacheError {
         CacheError(code: .conflict, message: "the key has changed since it was read")
     }
 
-    /// Whether another's change is all that went wrong.
+    /// Whether the only failure is another caller's change.
     package static func isConflict(_ error: any Error) -> Bool { (error as? CacheError)?.code == .conflict }
 }

@@ -1,29 +1,30 @@
-/// A level that other processes share, and that can tell whether an entry which an earlier process kept is still what it
-/// holds, without moving the value.
+/// A level that other processes share, and that can tell without moving the value whether it still holds an entry that
+/// an earlier process kept.
 ///
-/// A level around another one hands the calls on; one that cannot answers `nil` to ``confirmation``.
+/// A level around another one passes the calls on; a level that cannot confirm returns `nil` from ``confirmation``.
 package protocol ConfirmingLevel<Key, Value>: CacheLevel {
     // Declared again, so that the protocol can name them.
     associatedtype Key
     associatedtype Value
 
-    /// By what entries of this level are known outside this process; `nil` where no level here can confirm.
+    /// How entries of this level are identified outside this process; `nil` where no level here can confirm.
     var confirmation: ConfirmationPlace<Key, Value>? { get }
 
-    /// Waits until changes made elsewhere are told, or as long as it may.
+    /// Waits until the level hears of changes made elsewhere, for at most `limit`.
     ///
     /// - Throws: What keeps the level from being asked; `CancellationError`.
     func readyToConfirm(within limit: Duration) async throws
 
-    /// What has become of entries, in their order; all of them are asked for together.
+    /// What happened to entries since, in their order; one call asks for all of them.
     ///
-    /// What is confirmed bears a ticket that was taken before the level was asked, and a seal, as an entry that was read.
+    /// A confirmed entry bears a ticket that was taken before the level was asked, and a seal, like an entry that was
+    /// read.
     ///
     /// - Throws: What keeps the level from being asked; `CancellationError`.
     func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation]
 }
 
-/// A level around others, of which one may be able to confirm: all that is asked goes to that one.
+/// A level around others, one of which may be able to confirm: that one answers all questions.
 package protocol ConfirmationRelay: ConfirmingLevel {
     /// The level that confirms; `nil` where none can.
     var confirming: (any ConfirmingLevel<Key, Value>)? { get }
@@ -41,9 +42,9 @@ extension ConfirmationRelay {
     }
 }
 
-/// By what the entries of a level are known outside this process.
+/// How the entries of a level are identified outside this process.
 package struct ConfirmationPlace<Key: Sendable, Value: Sendable>: Sendable {
-    /// What no other level has.
+    /// A name that no other level has.
     package let name: [UInt8]
     /// How values become bytes.
     package let codec: Codec<Value>
@@ -73,22 +74,22 @@ package struct HeldEntry<Key: Sendable>: Sendable {
     }
 }
 
-/// What has become of an entry that an earlier process held.
+/// What happened to an entry that an earlier process held.
 package enum EntryConfirmation: Sendable {
-    /// The level holds it: with this lifetime, and all else but its value.
+    /// The level holds it: with this lifetime, and everything but its value.
     case holds(Entry<Never>)
     /// The level holds another one, or none.
     case changed
-    /// A tag, a clear, or a removal that is to be repeated has voided it.
+    /// A tag, a clear, or a removal that has to be repeated has voided it.
     case void
     /// Its time is over.
     case expired
-    /// That could not be told.
+    /// The level could not tell.
     case unknown
 }
 
 extension Duration {
-    /// How long a start waits for the level that all instances share: memory that begins cold is no fault, and a start that
-    /// hangs is one.
+    /// How long a start waits for the level that all instances share: a cold start of memory is no fault, but a start
+    /// that hangs is one.
     package static let longestStartWait = Duration.seconds(5)
 }

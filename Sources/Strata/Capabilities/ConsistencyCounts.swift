@@ -1,20 +1,21 @@
-/// What measures at work whether what the memory of a fleet serves is true, such as `ConsistencyMonitor` of `StrataRedis`.
+/// A monitor that measures in production whether the memory of a fleet serves true values, such as `ConsistencyMonitor`
+/// of `StrataRedis`.
 ///
-/// `CacheMetrics` of `StrataObservability` exports what it has counted.
+/// `CacheMetrics` of `StrataObservability` exports its counts.
 public protocol ConsistencyCounted: Sendable {
     /// What was counted until now.
     var consistencyCounts: ConsistencyCounts { get }
 }
 
-/// Counts of checks whether memory serves what is true, all from the beginning.
+/// Counts of checks whether memory serves true values, all from the beginning.
 public struct ConsistencyCounts: Sendable, Hashable {
     /// The checks that were made so long after a change.
     public struct Delay: Sendable, Hashable {
         /// How long after a change.
         public var delay: Duration
-        /// How many had which result, by the result's name.
+        /// How many checks had each result, by the result's name.
         ///
-        /// A result that may come is here also at zero.
+        /// Possible results are listed even at zero.
         public var results: [String: Int]
         /// The number of nines of the last hour; `nil` without a check that had a result.
         public var nines: Double?
@@ -37,7 +38,7 @@ public struct ConsistencyCounts: Sendable, Hashable {
     public var abandoned = 0
     /// How many instances are asked.
     public var instances = 0
-    /// Whether changes are told to whoever measures.
+    /// Whether the monitor is told of changes.
     public var isListening = false
 
     /// Counts by delay; all others are zero.

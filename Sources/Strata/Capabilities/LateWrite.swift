@@ -1,16 +1,16 @@
 /// A value that the cache has before its source, as ``WritingBehind`` asks levels about it.
 ///
-/// Such a value has a version that shows it to be one. So what has replaced it in a level that others change as well is told
-/// apart: another instance's later value, which goes to the source in its turn, or what a fetch has brought, which is older.
+/// Its version marks it as such a value. So the level can tell what has replaced it where others write, too: another
+/// instance's later value, which goes to the source in its turn, or the result of a fetch, which is older.
 public struct LateWrite: Sendable, Hashable {
-    /// What a level is asked to do.
+    /// What the level has to do.
     public enum Step: Sendable, Hashable {
-        /// To say what it has, and nothing else: the source is about to be written.
+        /// Say what it has, and nothing else: the source is about to be written.
         case looks
-        /// To end all fetches of the key, which may have asked the source before it was written, and to forget the key
-        /// unless it has this write or another late one.
+        /// End all fetches of the key, which may have asked the source before the write, and forget the key unless it
+        /// has this write or another late one.
         case settles
-        /// The same, and to forget this write, too: the source has no such value.
+        /// The same, and forget this write, too: the source has no such value.
         case forgets
     }
 
@@ -20,7 +20,7 @@ public struct LateWrite: Sendable, Hashable {
         case stands
         /// Another late write, which came after it.
         case overtaken
-        /// Neither; where the key was to be forgotten, it is.
+        /// Neither; a key that had to be forgotten is.
         case gone
     }
 

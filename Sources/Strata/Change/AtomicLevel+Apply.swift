@@ -5,10 +5,10 @@ extension AtomicLevel {
     /// when it was made.
     ///
     /// - Parameters:
-    ///   - actions: What is to become of the list.
+    ///   - actions: What happens to the list.
     ///   - key: Its key.
-    ///   - lifetime: How long the list is fresh and kept; `nil` for as long again, or by the policy where there is no
-    ///     list. A freshness of zero or less removes it.
+    ///   - lifetime: How long the list is fresh and kept; `nil` for as long again, or for the policy's lifetime where
+    ///     there is no list. A freshness of zero or less removes it.
     ///   - tags: The tags of the list; `nil` keeps the old ones.
     ///   - limit: How long to begin anew when others change the list at the same time; 2 s by default.
     /// - Returns: The list as it is stored.

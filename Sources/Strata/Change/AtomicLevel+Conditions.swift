@@ -3,24 +3,24 @@ extension AtomicLevel {
     ///
     /// ```swift
     /// if let other = try await owners.setIfAbsent(myName, for: job) {
-    ///     // Somebody else was first.
+    ///     // Another caller was first.
     /// }
     /// ```
     ///
     /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does: an expired,
-    /// invalidated or missing record, and a remembered absence, is none. A stale value that may still be served is one.
-    /// Sources are not asked.
+    /// invalidated or missing record, or a remembered absence, counts as no value. A stale value that may still be
+    /// served counts as one. Sources are not asked.
     ///
-    /// Two round trips to Redis, or a read and a write on disk; one, or the read alone, where a value stands there.
+    /// Two round trips to Redis, or a read and a write on disk; one, or the read alone, where there is a value.
     ///
     /// - Parameters:
     ///   - value: The value.
     ///   - key: Its key.
-    ///   - lifetime: How long the value is fresh and kept; by the policy if nothing is said. With a freshness of zero or
-    ///     less nothing is kept.
+    ///   - lifetime: How long the value is fresh and kept; by default what the policy says. With a freshness of zero
+    ///     or less nothing is kept.
     ///   - tags: The tags by which the value can be invalidated.
     ///   - limit: How long to begin anew when others change the key at the same time; 2 s by default.
-    /// - Returns: The value that stands there; `nil` when there was none, and this one was stored.
+    /// - Returns: The value that is there; `nil` when there was none, and this one was stored.
     /// - Throws: As `update`.
     public func setIfAbsent(
         _ value: Value,
@@ -43,10 +43,10 @@ extension AtomicLevel where Value: Equatable {
     /// let isMine = try await states.compareAndSet(order, from: .paid, to: .shipped)
     /// ```
     ///
-    /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does, and compares what the
-    /// codec has made of its bytes. Where memory above Redis has that very entry, its value counts as well, to which a codec need
-    /// not lead back: `.json` keeps dates but for their last bit. When the value is the expected one, but changes before the new
-    /// one is stored, it is compared again.
+    /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does, and compares the
+    /// value that the codec decodes from its bytes. Where memory above Redis has that very entry, its value counts as
+    /// well, because a codec need not restore it exactly: `.json` loses the last bit of a date. When the value is the
+    /// expected one, but changes before the new one is stored, it is compared again.
     ///
     /// Two round trips to Redis, or a read and a write on disk; one, or the read alone, where another value is there.
     ///
@@ -54,8 +54,8 @@ extension AtomicLevel where Value: Equatable {
     ///   - key: The key.
     ///   - expected: The value that must be there; `nil` when there must be none.
     ///   - value: The new value; `nil` removes the key.
-    ///   - lifetime: How long the new value is fresh and kept; `nil` keeps what is left of the old one's, or takes the
-    ///     policy's where there was none. A freshness of zero or less removes the key.
+    ///   - lifetime: How long the new value is fresh and kept; `nil` keeps the rest of the old value's lifetime, or
+    ///     takes the policy's where there was none. A freshness of zero or less removes the key.
     ///   - tags: The tags of the new value; `nil` keeps the old one's.
     ///   - limit: How long to begin anew when others change the key at the same time; 2 s by default.
     /// - Returns: Whether the expected value was there, and the new one is now; false when nothing was changed.

@@ -1,7 +1,7 @@
 extension AtomicLevel {
-    /// Gives the value that is there a new lifetime from now on.
+    /// Gives the present value a new lifetime from now on.
     ///
-    /// For sessions, and for what a caller has just found to be right. Value, tags and age stay. Memory above drops the
+    /// For sessions, and for values that a caller has just verified. Value, tags and age stay. Memory above drops the
     /// key in all instances, and reads it again. Sources are not asked, and a fetch of the key that is under way can no
     /// longer store its value.
     ///
@@ -9,10 +9,10 @@ extension AtomicLevel {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - lifetime: How long the value is fresh and kept; by the policy if nothing is said. A freshness of zero or less
-    ///     removes the key.
+    ///   - lifetime: How long the value is fresh and kept; by default what the policy says. A freshness of zero or
+    ///     less removes the key.
     ///   - limit: How long to begin anew when others change the key at the same time; 2 s by default.
-    /// - Returns: Whether there was a value; a remembered absence, an expired and an invalidated value are none.
+    /// - Returns: Whether there was a value; a remembered absence and an expired or invalidated value count as none.
     /// - Throws: As ``update(_:lifetime:tags:within:_:)``.
     @discardableResult
     public func touch(
@@ -25,18 +25,18 @@ extension AtomicLevel {
         return try await decide(key, succession, within: limit) { $0?.value == nil ? .leave(false) : .put(nil, true) }
     }
 
-    /// Ends the freshness of the value that is there, and keeps it as stale.
+    /// Ends the freshness of the present value, and keeps it as stale.
     ///
-    /// For a value that is probably out of date, when an old one is better than none: the next read asks the source, and
-    /// gets the stale value while that runs or when it fails, as ``FreshnessPolicy/staleWhileRevalidate`` and
+    /// For a value that is probably out of date, when an old one is better than none: the next read asks the source,
+    /// and gets the stale value while the fetch runs or when it fails, as ``FreshnessPolicy/staleWhileRevalidate`` and
     /// ``FreshnessPolicy/staleIfError`` allow. The stale window begins now. A value without one is removed, as by
     /// ``CacheLevel/remove(_:)``, and so is a remembered absence. A fetch of the key that is under way can no longer
     /// store its value.
     ///
     /// Memory above drops the key in all instances; the level that has the value keeps it.
     ///
-    /// Two round trips to Redis, or one write transaction on disk; one more where there is nothing to keep. The value is
-    /// neither decoded nor sent.
+    /// Two round trips to Redis, or one write transaction on disk; one more where there is nothing to keep. The value
+    /// is neither decoded nor sent.
     ///
     /// - Parameters:
     ///   - key: The key.

@@ -1,5 +1,5 @@
 extension AtomicLevel {
-    /// Changes the value of a key, and loses no change of anybody else.
+    /// Changes the value of a key without losing a concurrent change.
     ///
     /// ```swift
     /// try await counters.update("visits") { old in (old ?? 0) + 1 }
@@ -8,25 +8,25 @@ extension AtomicLevel {
     /// Reads the key at the lowest level that keeps entries (Redis, or a disk, or memory alone), runs the closure, and
     /// stores what it returns unless the key has changed since; otherwise it pauses for a moment and begins anew. So
     /// the closure may run several times, and should do nothing but return the new value. Sources are not asked: an
-    /// expired, invalidated or missing record, and a remembered absence, is `nil`.
+    /// expired, invalidated or missing record, or a remembered absence, is `nil`.
     ///
-    /// Two round trips to Redis, or a read and a write on disk, and the same again after each conflict; two more to Redis where a tag
-    /// of the old value is none of the new one's.
+    /// Two round trips to Redis, or a read and a write on disk, and the same again after each conflict; two more to
+    /// Redis where the new value lacks a tag of the old one.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - lifetime: How long the new value is fresh and kept; `nil` keeps what is left of the old one's, or takes the
-    ///     policy's where there is no old value. A freshness of zero or less removes the key.
+    ///   - lifetime: How long the new value is fresh and kept; `nil` keeps the rest of the old value's lifetime, or
+    ///     takes the policy's where there is no old value. A freshness of zero or less removes the key.
     ///   - tags: The tags of the new value; `nil` keeps the old one's.
     ///   - limit: How long to begin anew after conflicts; 2 s by default. The first attempt is made in any case, and
     ///     the closure's own time counts.
     ///   - change: From the old value to the new one; `nil` removes the key, or leaves it absent.
     /// - Returns: What the closure has returned.
     /// - Throws: ``CacheError/Code/conflict`` when others have changed the key in each attempt;
-    ///   ``CacheError/Code/outcomeUnknown`` when the change may have been made or not, and then an attempt to repeat it
-    ///   may make it twice; ``CacheError/Code/invalidTags``; ``CacheError/Code/notUpdatable`` where no level keeps
-    ///   entries; what the closure throws; the error of the level, and then nothing was changed; `CancellationError`,
-    ///   which says nothing of that.
+    ///   ``CacheError/Code/outcomeUnknown`` when the change may have been made or not; a repeated attempt may then make
+    ///   it twice; ``CacheError/Code/invalidTags``; ``CacheError/Code/notUpdatable`` where no level keeps entries; what
+    ///   the closure throws; the error of the level, and then nothing was changed; `CancellationError`, which does not
+    ///   say whether anything was changed.
     @discardableResult
     public func update(
         _ key: Key,
@@ -39,7 +39,7 @@ extension AtomicLevel {
         return try await update(key, succession, within: limit, change)
     }
 
-    /// Sets a value in place of any other, with what is left of the other's freshness; one that is stale counts as none.
+    /// Sets a value in place of any other, with the rest of the other's freshness; a stale value counts as none.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -66,12 +66,12 @@ extension AtomicLevel {
         try await decide(key, succession, within: limit) { found in
             let old = found?.value
             let new = try await change(old)
-            // An absence that is remembered stays so.
+            // A remembered absence stays one.
             return new == nil && old == nil ? .leave(nil) : .put(new, new)
         }
     }
 
-    /// Asks what is to become of a key, and does it unless the key has changed meanwhile; then asks again.
+    /// Asks what to do with a key, and does it unless the key has changed meanwhile; then asks again.
     func decide<Answer>(
         _ key: Key,
         _ succession: Succession,
@@ -97,7 +97,7 @@ extension AtomicLevel {
         }
     }
 
-    /// The entry that was found below, as memory has it: a codec need not lead back to the very same value.
+    /// The entry that was found below, as memory has it: a codec need not restore exactly the same value.
     func entryAbove(_ key: Key, as found: Entry<Value>?) async -> Entry<Value>? {
         guard let found, found.version != .none else { return nil }
         let options = ReadOptions(staleness: .allowed, source: .never, skipsReading: [.redis, "disk"])
@@ -126,7 +126,7 @@ extension AtomicLevel {
     }
 }
 
-/// What is to become of a key, and what its caller is told then.
+/// What to do with a key, and what to return to the caller.
 enum Decision<Value: Sendable, Answer> {
     /// It stays as it is.
     case leave(Answer)
@@ -167,7 +167,7 @@ private struct Attempts {
     }
 }
 
-/// How the entry of an update follows from the one before.
+/// How the entry of an update is made from the one before.
 struct Succession: Sendable {
     /// How long a changed entry lives.
     enum Lifetime: Sendable {
@@ -175,7 +175,7 @@ struct Succession: Sendable {
         case kept
         /// As long as the old one would have, if it is fresh.
         case keptWhileFresh
-        /// As long as the old one from its making; that begins anew.
+        /// As long as the whole lifetime of the old one, beginning anew.
         case restarted
         /// As long as that.
         case named(EntryLifetime)
@@ -189,7 +189,7 @@ struct Succession: Sendable {
     var lifetime: Lifetime
     /// The tags; `nil` for those of the old entry.
     var tags: [String]?
-    /// How long an entry lives that follows from none.
+    /// How long an entry lives that has no predecessor.
     var first = EntryLifetime.byPolicy
 
     /// The new entry.
@@ -199,7 +199,7 @@ struct Succession: Sendable {
     ///   - old: The entry before; `nil` for none.
     ///   - mark: What was read with that.
     ///   - date: Gives an entry that lifetime from now on.
-    /// - Returns: The entry; `nil` when it is not to be kept at all.
+    /// - Returns: The entry; `nil` when no level may keep it.
     func entry<Value>(
         of value: Value,
         after old: Entry<Value>?,
@@ -208,7 +208,7 @@ struct Succession: Sendable {
     ) -> Entry<Value>? {
         var entry = Entry<Value>(.value(value), version: .random(), tags: tags ?? old?.tags ?? [], asOf: mark.asOf)
         entry.hasNewVersion = true
-        // An absence has a lifetime of its own, that is no value's.
+        // An absence has a lifetime of its own, which does not hold for a value.
         let old = old?.value == nil ? nil : old
         switch lifetime {
         case .named(let lifetime):

@@ -1,11 +1,13 @@
-/// What a call hands on to the levels that it reaches, beside the parameters: what a user's closure begins is no part of it.
+/// What a call passes to the levels that it reaches, besides the parameters.
+///
+/// Work that a user's closure begins is not part of the call.
 @usableFromInline
 enum CallLocals {
     private static var isEmpty: Bool {
         UncachedWrite.value == nil && RemovalCall.current == nil && InvalidationAccount.current == nil
     }
 
-    /// Runs what belongs to no call.
+    /// Runs work that belongs to no call.
     @usableFromInline
     static func apart(_ body: () -> Void) {
         guard !isEmpty else { return body() }
@@ -14,7 +16,7 @@ enum CallLocals {
         }
     }
 
-    /// Runs what belongs to no call.
+    /// Runs work that belongs to no call.
     static func apart(_ body: () async throws -> Void) async throws {
         guard !isEmpty else { return try await body() }
         try await UncachedWrite.$value.withValue(nil) {

@@ -1,4 +1,4 @@
-/// What is to become of a cached list: steps that are taken in their order when they are applied.
+/// Changes of a cached list: steps that run in their order when they are applied.
 ///
 /// ```swift
 /// let actions = ListActions<Order>()
@@ -8,10 +8,11 @@
 /// try await orders.apply(actions, to: customer)
 /// ```
 ///
-/// A value: nothing happens until ``AtomicLevel/apply(_:to:lifetime:tags:within:)``, and the same actions may be applied
-/// to many lists. No step fails: a number that is larger than the list means all of it, one below zero none of it.
+/// A value: nothing happens until ``AtomicLevel/apply(_:to:lifetime:tags:within:)``, and the same actions may be
+/// applied to many lists. No step fails: a number that is larger than the list means all of it, one below zero none of
+/// it.
 ///
-/// Where an update begins anew, so do all steps. The closures do nothing but answer.
+/// Where an update begins anew, so do all steps. The closures must have no side effects.
 public struct ListActions<Element: Sendable>: Sendable {
     /// A place in a list: the position, from 0, and the count of the list before this step.
     public typealias Place = @Sendable (_ position: Int, _ count: Int) -> Bool
@@ -83,7 +84,7 @@ extension ListActions {
     /// Takes out the first elements.
     ///
     /// - Parameters:
-    ///   - number: How many; one if nothing is said.
+    ///   - number: How many; one by default.
     ///   - condition: Whether to do it, by the count of the list.
     /// - Returns: These actions and then this one.
     public func evictFirst(
@@ -96,7 +97,7 @@ extension ListActions {
     /// Takes out the last elements.
     ///
     /// - Parameters:
-    ///   - number: How many; one if nothing is said.
+    ///   - number: How many; one by default.
     ///   - condition: Whether to do it, by the count of the list.
     /// - Returns: These actions and then this one.
     public func evictLast(

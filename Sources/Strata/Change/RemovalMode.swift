@@ -1,14 +1,14 @@
-/// What becomes of a removal that a level cannot carry out at once, because its server is away.
+/// What happens to a removal that a level cannot carry out at once, because its server is away.
 public enum RemovalMode: Sendable, Hashable {
     /// The call throws.
     case confirmed
     /// The level keeps the removal, the call returns, and the level carries it out when its server is back.
     ///
-    /// A level that can keep none throws.
+    /// A level that cannot keep removals throws.
     case deferred
 }
 
-/// What has become of a removal.
+/// The outcome of a removal.
 public enum RemovalOutcome: Sendable, Hashable {
     /// All levels have carried it out.
     case done
@@ -24,15 +24,15 @@ extension CacheLevel {
     /// ```
     ///
     /// Deferred, the value is void for this instance at once, in its memory and in Redis. Other instances may serve it
-    /// until Redis is back: for as long as their memory is trusted, and from Redis, if they still reach it. The end of
-    /// this process forgets what it could not carry out, after a last attempt while the client drains.
+    /// until Redis is back: for as long as their memory is trusted, and from Redis, if they still reach it. Removals
+    /// that this process could not carry out are lost when it ends, after a last attempt while the client drains.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - mode: What becomes of it while a server is away; it takes the place of what levels have been made with.
+    ///   - mode: What happens to it while a server is away; overrides the mode that the levels were made with.
     /// - Returns: Whether it was carried out.
-    /// - Throws: As ``remove(_:)``; with ``RemovalMode/deferred`` no error of an outage, unless the level has no room to
-    ///   keep it.
+    /// - Throws: As ``remove(_:)``; with ``RemovalMode/deferred`` no error of an outage, unless the level has no room
+    ///   to keep it.
     @discardableResult
     public func remove(_ key: Key, _ mode: RemovalMode) async throws -> RemovalOutcome {
         try await RemovalCall.run(mode) { try await remove(key) }

@@ -53,8 +53,8 @@ extension Codec {
 
     /// This codec with its bytes protected.
     ///
-    /// Values and remembered absences that were written without this protection are not read: otherwise any user who can
-    /// write into the store could bypass it.
+    /// Values and remembered absences that were written without this protection are not read: otherwise any user who
+    /// can write into the store could bypass it.
     ///
     /// - Parameter stage: The protection, in the place of an earlier one.
     /// - Returns: The codec with its protection.

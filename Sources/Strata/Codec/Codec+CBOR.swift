@@ -1,10 +1,11 @@
 internal import StrataCBOR
 
 extension Codec where Value: Codable {
-    /// Any Codable value as CBOR (RFC 8949): smaller than JSON and several times as fast; see ``/StrataCBOR/CBOREncoder``.
+    /// Any Codable value as CBOR (RFC 8949): smaller than JSON and several times as fast; see
+    /// ``/StrataCBOR/CBOREncoder``.
     ///
-    /// Equal values have equal bytes. The default limits of ``/StrataCBOR/CBORDecoder`` hold for what is read back, and a value
-    /// beyond them is not written: it is encoded with an error.
+    /// Equal values have equal bytes. The default limits of ``/StrataCBOR/CBORDecoder`` hold when values are read back,
+    /// and encoding a value beyond them fails.
     public static var cbor: Codec {
         let encoder = CBOREncoder()
         let decoder = CBORDecoder()

@@ -10,11 +10,11 @@ extension Codec where Value: Codable {
     /// Larger and slower than ``cbor``: for bytes that others write or read. At the top a property list has a
     /// dictionary or an array; a single number, text or date is refused. `Data` and `Date` are kept as such.
     ///
-    /// Bytes are looked through before Foundation decodes them, as its decoder makes of every reference a thing of its
-    /// own, and some kilobytes can refer to themselves until they stand for thousands of millions of values. What is
-    /// refused: more values than bytes; texts and data of more than 16 MiB, or 64 times the bytes if that is more, in
-    /// all; nesting deeper than 512; property lists that are not binary. Foundation writes none of these, but for
-    /// values with long texts that repeat themselves more often than that.
+    /// Bytes are checked before Foundation decodes them: its decoder makes an object of every reference, and a few
+    /// kilobytes that refer to themselves can stand for thousands of millions of values. Refused are: more values than
+    /// bytes; texts and data of more than 16 MiB, or 64 times the bytes if that is more, in all; nesting deeper than
+    /// 512; property lists that are not binary. Foundation writes none of these, except for values that repeat long
+    /// texts more often than that.
     ///
     /// Foundation writes `nil` as the text `$null`, and reads that text as `nil`, or not at all where there has to be a
     /// text. Take ``json`` or ``cbor`` where texts come from others.

@@ -22,7 +22,7 @@ public struct Codec<Value: Sendable>: Sendable {
     public internal(set) var protection: ByteStage?
     /// The number of the stored form: that of a ``SchemaVersioned`` type, otherwise 0.
     public internal(set) var schema: UInt32
-    /// Makes values of bytes with older schema numbers.
+    /// Makes values from bytes with older schema numbers.
     var migration: (@Sendable (OlderValue) throws -> Value?)?
 
     /// A codec of two closures.
@@ -30,7 +30,7 @@ public struct Codec<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - identifier: Written beside the bytes; bytes under another number are never given to `decode`.
     ///   - encode: Turns a value into bytes.
-    ///   - decode: Turns the bytes back; called with any stored bytes, also those of older releases of a service.
+    ///   - decode: Turns the bytes back; called with any stored bytes, including those of older releases of a service.
     public init(
         identifier: UInt8,
         encode: @escaping @Sendable (Value) throws -> [UInt8],

@@ -25,7 +25,7 @@ package enum UnreadableValue: Error {
     case otherMaking
     /// Written under a schema number that is newer, or older without a migration.
     case otherSchema
-    /// The bytes are not what their numbers say; or a migration has thrown.
+    /// The bytes are not what their numbers say, or a migration has thrown.
     case undecodable(any Error)
 }
 
@@ -73,9 +73,9 @@ extension Codec {
         throw .otherSchema
     }
 
-    /// The bytes of a remembered absence: none, or what the protection makes of none.
+    /// The bytes of a remembered absence: none, or what the protection makes of no bytes.
     ///
-    /// Else whoever can write into the store could have a protected cache say that there is no value.
+    /// Otherwise a user who can write into the store could make a protected cache say that there is no value.
     ///
     /// - Throws: What the protection throws.
     package func sealAbsence(at place: [UInt8]) throws -> EncodedValue {
@@ -103,7 +103,7 @@ extension Codec {
         }
     }
 
-    /// As that of a value, with a compression that there is not.
+    /// As that of a value, with a compression number that does not exist.
     private func absenceContext(of encoded: EncodedValue, _ place: [UInt8]) -> [UInt8] {
         var marked = encoded
         marked.compression = .max

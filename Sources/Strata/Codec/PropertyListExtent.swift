@@ -1,4 +1,4 @@
-/// How much a binary property list stands for, found without making anything of it.
+/// How much a binary property list stands for, found without decoding it.
 ///
 /// The form: `bplist00`, objects, a table of their offsets, and a trailer of 32 bytes. Arrays, sets and dictionaries
 /// refer to objects by number; see `CFBinaryPList.c` of CoreFoundation. Every step is bounded by the number of bytes.
@@ -14,7 +14,7 @@ struct PropertyListExtent {
     private let top: Int
     private let table: Int
 
-    /// Refuses what would take more than its bytes account for.
+    /// Refuses a list that would take more than its bytes account for.
     ///
     /// - Throws: ``CacheError/Code/codec``.
     static func check(_ bytes: [UInt8]) throws {

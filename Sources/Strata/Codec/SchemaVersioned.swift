@@ -13,7 +13,8 @@
 ///
 /// A value with another number is a miss. One with a lower number is replaced by the next fetch; one with a higher
 /// number stays where it is: while two releases run side by side, a fetch by the older one does not undo the writes of
-/// the newer one. A `set` replaces whatever is there. With ``Codec/migrating(_:)`` the newer release can use the older one's values.
+/// the newer one. A `set` replaces whatever is there. With ``Codec/migrating(_:)`` the newer release can use the older
+/// one's values.
 ///
 /// A list, a dictionary or an optional of such values has the number of its values.
 public protocol SchemaVersioned {

@@ -52,7 +52,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return nil
     }
 
-    /// What one of them gets of a fetch that another read has left.
+    /// The request by which one of them gets the result of a fetch that another read has left.
     func awaited(_ key: First.Key, _ request: ReadRequest) async throws -> Entry<First.Value>? {
         let found = await Result { try await first.entry(for: key, request) }
         if case .success(let entry?) = found { return marked(entry, isFirst: true) }

@@ -10,13 +10,13 @@ struct Asked: Sendable {
     var fingerprint: UInt64 = 0
     /// The upper level's invalidation number when the lower level was asked.
     var asOf: UInt64 = 1
-    /// The ticket and the seal of what an upper level that loses them was filled with: what it then has may be that.
+    /// The ticket and the seal of the last fill of an upper level that loses them: its entry may be that fill.
     var filled: Ticket = .none
     var filledSeal: TagSeal?
-    /// Whether what an upper level has that loses them comes from before this process knew of it, and others have changed the key
-    /// since, perhaps.
+    /// Whether the entry of an upper level that loses them comes from before this process knew of it, so that others
+    /// may have changed the key since.
     var isUnconfirmed = false
-    /// The rights to fill the upper level; `nil` where there is nothing to be asked.
+    /// The rights to fill the upper level; `nil` where none are needed.
     var rights: FillRights?
 
     /// The same, with the present number: taken before the lower level is asked.

@@ -79,7 +79,7 @@ extension Composed {
         try Task.checkCancellation()
 
         let tickets = missing.map { early?[$0] ?? fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
-        // What was changed until now voids old entries, and what is changed from now on the new ones.
+        // A change before this moment voids old entries, a later one the new ones.
         var bases: [(Key, Entry<Value>)] = []
         for (index, found) in old {
             if let above = judged(found, keys[index], heard[index], at: start) {
@@ -110,7 +110,7 @@ extension Composed {
             }
             let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
-            // Where it is not known which have failed, nothing is known of those without an entry.
+            // Where it is not known which keys have failed, nothing is known of those without an entry.
             guard notes != nil || !request.leavesOutFailures else { return entries }
             guard !held.isEmpty else { return entries }
             let gone = found.places.indices.filter { found.entries[$0] == nil && held.contains(found.places[$0]) }
@@ -143,8 +143,8 @@ extension Composed {
     ///
     /// - Parameters:
     ///   - entries: Those of the batch, with the old ones.
-    ///   - isVoid: The places of old entries that something has voided since: their keys are read anew, without them.
-    ///   - places: Where the keys that were asked for below have theirs.
+    ///   - isVoid: The places of old entries that were voided since: their keys are read anew, without them.
+    ///   - places: The places of the keys that were asked for below.
     ///   - keys: Those keys.
     ///   - below: What the lower level has returned.
     ///   - notes: What has failed there.
@@ -161,7 +161,7 @@ extension Composed {
         _ request: ReadRequest
     ) async throws -> Set<Int> {
         guard let first = notes.all.first else { return [] }
-        // Where it is not known which have failed, it may be each that has no entry.
+        // Where it is not known which keys have failed, each key without an entry may have.
         let errors = notes.errors(of: keys) ?? below.map { $0 == nil ? first : nil }
         let now = time.now
         var failed: Set<Int> = []

@@ -1,8 +1,8 @@
-// The lowest level that keeps entries has the truth: it is read past everything above, and compares when it stores. What stands
-// above it is then told as by a set. Above a source the upper level has the truth, as far as the composition's own tickets and
-// seals have not voided it.
+// The lowest level that keeps entries has the truth: it is read past everything above, and compares when it stores. The
+// levels above it are then told as by a set. Above a source the upper level has the truth, as far as the composition's
+// own tickets and seals have not voided it.
 extension Composed: AtomicLevel where Lower: AtomicLevel {
-    /// What the lower level has; what the upper one has, where the lower one is a source.
+    /// The lower level's entry; the upper one's, where the lower one is a source.
     ///
     /// - Throws: What that level throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
@@ -14,7 +14,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
             return found
         }
         guard let ledger else { return try await currentAbove(key, tagChanges, ticket, fingerprint) }
-        // Between a change and its new ticket the entry would seem to be void.
+        // Between a change and its new ticket the entry would look void.
         return try await ledger.exclusively(key) {
             try await currentAbove(key, tagChanges, fillGate.ticket(for: fingerprint), fingerprint)
         }
@@ -34,7 +34,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         found.entry = found.entry.flatMap { judged($0, key, heard, at: .now) }
         found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: true))
         if ledger == nil {
-            // A renewal that fails voids the key, and with it what an update has stored whose ticket came after this one.
+            // A renewal that fails voids the key, and with it the value of an update whose ticket came after this one.
             found.mark.renewal = { [fillGate] in
                 fillGate.isLive(ticket) ? fillGate.renew(ticket, for: fingerprint) : nil
             }
@@ -44,10 +44,10 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
 
     /// Changes the level that was read, and then keeps the entry above it.
     ///
-    /// A failure of the upper level of two fails no change: it is counted as a failed fill, and what that level has is
+    /// A failure of the upper level does not fail the change: it counts as a failed fill, and that level's entry is
     /// void.
     ///
-    /// - Throws: What the level throws that was read.
+    /// - Throws: What the level that was read throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         var mark = mark
         guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
@@ -57,16 +57,16 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         return entry == nil && hearing != .neither ? .void : heard
     }
 
-    /// Changes the lower level, and drops what stands above; above a source, changes the upper one.
+    /// Changes the lower level, and drops the entry above; above a source, changes the upper one.
     ///
-    /// - Throws: What the level throws that has the entry.
+    /// - Throws: What the level that has the entry throws.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         let fingerprint = lower.fingerprint(of: key)
         let answer: Bool?
         do {
             answer = try await lower.changeLifetime(of: key, change)
         } catch {
-            // It may have been changed all the same.
+            // It may have been changed nevertheless.
             if !CacheError.isConflict(error) { fillGate.void(fingerprint, because: .replaced) }
             throw error
         }
@@ -81,9 +81,10 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         return true
     }
 
-    /// Asks the lower level, and drops what stands above where the key is gone; above a source, asks the upper one.
+    /// Settles the write in the lower level, and drops the entry above where the key is gone; above a source, asks the
+    /// upper level.
     ///
-    /// - Throws: What the level throws that has the entry.
+    /// - Throws: What the level that has the entry throws.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         let fingerprint = lower.fingerprint(of: key)
         let standing: LateWrite.Standing?
@@ -132,7 +133,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         do {
             told = try await lower.exchange(entry, for: key, if: mark)
         } catch {
-            // It may have been changed all the same.
+            // It may have been changed nevertheless.
             if !CacheError.isConflict(error) {
                 fillGate.void(fingerprint, because: entry == nil ? .removed : .replaced)
             }

@@ -1,4 +1,5 @@
-// The level whose gate voids what stands above the composition has to confirm it: its tickets are those that are honoured there.
+// The level whose gate voids the entries above the composition has to confirm them: the levels above honour its
+// tickets.
 extension Composed: ConfirmationRelay {
     package var confirming: (any ConfirmingLevel<Lower.Key, Lower.Value>)? {
         switch hearing {

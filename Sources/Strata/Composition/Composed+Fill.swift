@@ -1,5 +1,5 @@
 extension Composed {
-    /// What is noted before any level is asked.
+    /// Notes the state of the gates before any level is asked.
     func heardTicket(_ key: Key) -> Asked {
         let gate = upper.gate
         let fingerprint = gate == nil ? 0 : upper.fingerprint(of: key)
@@ -19,17 +19,17 @@ extension Composed {
         return asked
     }
 
-    /// The same for several keys.
+    /// Notes the same for several keys.
     func heardTickets(_ keys: [Key]) -> [Asked] {
         guard upper.gate == nil, ledger == nil, let first = keys.first else { return keys.map { heardTicket($0) } }
-        // Nothing in it is of a key.
+        // Nothing in it depends on the key.
         return Array(repeating: heardTicket(first), count: keys.count)
     }
 
     /// The upper level's entry, marked when it is suspect; `nil` when it is void.
     ///
-    /// A ticket is good for the gate that issued it, and for no other. So the upper level's own ticket says nothing
-    /// here, and the entry leaves with one of the gate that the levels above go by.
+    /// A ticket is good for the gate that issued it, and for no other. So the upper level's own ticket has no meaning
+    /// here, and the entry leaves with a ticket of the gate that the levels above go by.
     func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Asked, at now: MonotonicInstant) -> Entry<Value>? {
         let ticket = ledger == nil ? entry.ticket : heard.filled
         let seal = entry.seal ?? heard.filledSeal
@@ -96,7 +96,7 @@ extension Composed {
                     notFilled(error, key, request, since: begin)
                 }
             } else {
-                // Not before: what is returned must not hold them.
+                // Not before: the returned entry must not hold them.
                 entry.rights = heard.rights
                 if upper.gate != nil { entry = entry.withNewVersion() }
                 kept = await fill(entry, for: key, request, askedAt: start)
@@ -113,7 +113,7 @@ extension Composed {
         entry.filling = nil
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
-        // What was changed here since it was asked for is no better for levels above.
+        // An entry that was changed here since it was asked for is no better for levels above.
         case .upper: entry.ticket = fillGate.isLive(entry.ticket) ? kept ?? heard.ticket : .void
         case .lower: break
         case .both: entry.ticket = .void
@@ -121,13 +121,13 @@ extension Composed {
         return entry
     }
 
-    /// What a batch has found below for the keys at some places, with tickets for entries that have none.
+    /// The entries that a batch has found below for the keys at some places, with tickets for those that have none.
     struct Below: Sendable {
         let entries: [Entry<Value>?]
         let tickets: [Ticket]
         let places: [Int]
 
-        /// The same without those of some numbers.
+        /// The same without the entries at some places.
         func without(_ numbers: Set<Int>) -> Below {
             guard !numbers.isEmpty else { return self }
             let rest = places.indices.filter { !numbers.contains($0) }
@@ -139,7 +139,8 @@ extension Composed {
         }
     }
 
-    /// Fills the upper level with what a batch has found below: memory key by key, another level up to 64 keys at a time.
+    /// Fills the upper level with what a batch has found below: memory key by key, another level up to 64 keys at a
+    /// time.
     ///
     /// - Parameters:
     ///   - entries: Those of the batch; the ones at the places of `below` are replaced.
@@ -160,7 +161,7 @@ extension Composed {
             guard let entry = below.entries[number] else { return nil }
             let place = below.places[number]
             let (key, ticket) = (keys[place], below.tickets[number])
-            // A request is not copied where no record asks for that.
+            // A request is copied only where a record needs it.
             guard request.recorder != nil else {
                 return await filling(entry, for: key, ticket, heard[place], request, askedAt: start)
             }
@@ -253,7 +254,7 @@ extension Composed {
         }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                // What stands there is void as well, or was set meanwhile.
+                // The entry there is void as well, or was set meanwhile.
                 if !entry.isFill { try await refuse(entry, for: key) }
                 return .void
             }
@@ -264,15 +265,15 @@ extension Composed {
         let heard = await Result {
             try await ledger.exclusively(key) { () async throws -> Ticket? in
                 guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                    // What was set or changed meanwhile stays.
+                    // An entry that was set or changed meanwhile stays.
                     if !isKnown(key, in: ledger) { try await refuse(entry, for: key) }
                     return .void
                 }
-                // Of callers that have joined one read the first stores what it has found, or fails to, and the others need not.
+                // Of the callers that have joined one read, only the first has to store the entry, even if it fails to.
                 let end = entry.isFill ? entry.freshUntil : nil
                 if isShared(entry), end != .distantFuture, ledger.fill(of: key)?.tried == end { return nil }
-                // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
-                // of that. The old one does, as far as it lives.
+                // Until it is stored, and when that fails, the level may have what it had before: the new ticket says
+                // nothing about that entry. The old one does, while it lives.
                 if isKnown(key, in: ledger) {
                     ledger.tries(end, for: key)
                 } else {
@@ -280,13 +281,13 @@ extension Composed {
                 }
                 let heard: Ticket?
                 do { heard = try await upper.commit(entry, for: key) } catch {
-                    // What others have changed there later must not be taken for what was there before.
+                    // A later change by others must not be taken for the earlier entry.
                     if upper.gate != nil { forgotten.append(ledger.record(entry.ticket, entry.seal, for: key)) }
                     throw error
                 }
                 guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                    // A tag, or everything, was invalidated while it was being stored. The level may have been told before, and
-                    // then has it still, also for those who know nothing of this.
+                    // A tag, or everything, was invalidated while it was being stored. The level may have been told
+                    // before, and then still has it, also for callers that do not know of this.
                     let other = ledger.record(.void, nil, for: key)
                     forgotten.append(other)
                     try await upper.remove(key)
@@ -301,20 +302,20 @@ extension Composed {
         return try heard.get()
     }
 
-    /// Whether a fill with what was found has others beside it, of callers that have joined the same read.
+    /// Whether other callers that have joined the same read fill the level with the same entry.
     ///
-    /// A level that hears of changes made elsewhere may have something else by then, and each has to ask it.
+    /// A level that hears of changes made elsewhere may have another entry by then, and each caller has to ask it.
     private func isShared(_ entry: Entry<Value>) -> Bool { entry.isJoined && entry.isFill && upper.gate == nil }
 
-    /// Removes above what may not be kept there.
+    /// Removes an entry that the upper level may not keep.
     ///
-    /// A level that writes a source gets what a user has set all the same.
+    /// A level that writes a source still gets what a user has set.
     private func refuse(_ entry: Entry<Value>, for key: Key) async throws {
         guard !entry.isFill, let value = entry.value else { return try await upper.remove(key) }
         try await UncachedWrite.$value.withValue(value) { try await upper.remove(key) }
     }
 
-    /// Whether the upper level has something of a key, and nothing has voided that.
+    /// Whether the upper level has an entry of a key that nothing has voided.
     private func isKnown(_ key: Key, in ledger: FillLedger<Key>) -> Bool {
         ledger.fill(of: key).map(isLive) ?? false
     }
@@ -323,19 +324,19 @@ extension Composed {
         fillGate.isLive(fill.ticket) && fill.seal?.isLive != false
     }
 
-    /// Removes above what is void and no longer known to be.
+    /// Removes entries above that are void but no longer known to be.
     ///
-    /// What is not void stays: without a record the level below confirms it where others could change it, and nobody has to
-    /// where they could not.
+    /// An entry that is not void stays: without a record the level below confirms it where others could change it, and
+    /// no level has to where they could not.
     func removeVoid(_ forgotten: FillLedger<Key>.Forgotten?) async throws {
         guard let forgotten, !isLive(forgotten.fill) else { return }
-        // What is being written is another key's.
+        // The write under way is another key's.
         try await UncachedWrite.$value.withValue(nil) { try await removeAbove(forgotten.key) }
     }
 
     func removeAbove(_ key: Key) async throws {
         guard let ledger else { return try await upper.remove(key) }
-        // What cannot be removed is void, wherever it comes from.
+        // An entry that cannot be removed is void, wherever it comes from.
         let forgotten = try await ledger.exclusively(key) {
             let forgotten = ledger.record(.void, nil, for: key)
             try await upper.remove(key)

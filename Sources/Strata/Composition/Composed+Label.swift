@@ -1,5 +1,5 @@
 extension Composed {
-    /// `composed`, with all levels that are composed, however that was nested.
+    /// `composed`, with all composed levels in one list, however they were nested.
     public var label: LevelLabel {
         let (above, below) = (upper.label, lower.label)
         let inner = [above, below].filter { $0.kind == "composed" }.flatMap(\.counters)

@@ -1,5 +1,5 @@
 extension Composed {
-    /// Takes down whether the upper level's entry is served, and why not, and tells those that observe the cache.
+    /// Notes whether the upper level's entry is served, and why not, and tells the cache's observers.
     ///
     /// - Parameters:
     ///   - verdict: What the read does with it.
@@ -45,7 +45,7 @@ extension Composed {
         return ReadTrace.Reason(fillGate.voidCause(of: lower.fingerprint(of: key)))
     }
 
-    /// Why an entry on its way up is not to be kept by the upper level.
+    /// Why the upper level must not keep an entry from below.
     ///
     /// - Parameters:
     ///   - entry: The entry, with its ticket and its seal.
@@ -58,14 +58,14 @@ extension Composed {
         return entry.ticket == .void ? .notKept : .changedMeanwhile
     }
 
-    /// Takes down whether the upper level was filled, and tells those that observe the cache where it was not.
+    /// Notes whether the upper level was filled, and tells the cache's observers where it was not.
     func filled(_ refusal: ReadTrace.Reason?, _ key: Key, _ request: ReadRequest, since start: MonotonicInstant) {
         request.filled(upper, refusal: refusal, since: start)
         guard let refusal else { return }
         events.tell(.storeRefused) { CacheEvent($0, at: upper.place, key: key, reason: refusal) }
     }
 
-    /// Takes down that the upper level has failed to be filled, and tells those that observe the cache.
+    /// Notes that a fill of the upper level has failed, and tells the cache's observers.
     func notFilled(_ error: any Error, _ key: Key, _ request: ReadRequest, since start: MonotonicInstant) {
         request.failed(error, at: upper, since: start)
         events.tell(.storeRefused) { kind in

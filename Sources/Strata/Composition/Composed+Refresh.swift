@@ -18,10 +18,11 @@ extension Composed {
         return .serve
     }
 
-    /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old entry.
+    /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old
+    /// entry.
     ///
-    /// Its rights are taken here and not when its task begins: what the caller changes next, before that, voids them, and the old
-    /// entry with them.
+    /// Its rights are taken here and not when its task begins: a change by the caller in between voids them, and the
+    /// old entry with them.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -62,7 +63,7 @@ extension Composed {
         }
     }
 
-    /// There is no value any more, and no absence to keep: removes above what is older than that.
+    /// There is no value any more, and no absence to keep: removes an older entry above.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -74,8 +75,8 @@ extension Composed {
         do { try await removeAbove(key) } catch { failures.fill(error, of: upper) }
     }
 
-    /// The lower level's entry for a refresh, which waits for a fetch as long as that takes: its own limit is that of the
-    /// refreshes.
+    /// The lower level's entry for a refresh, which waits as long as the fetch takes: the refreshes have their own
+    /// limit.
     private func fetched(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         var request = request
         let left = LeftFlights()
@@ -88,9 +89,10 @@ extension Composed {
         }
     }
 
-    /// Fills the upper level with what fetches bring that go on without their read.
+    /// Fills the upper level with the results of fetches that go on without their read.
     ///
-    /// Each composition that the read has passed does that for its own level, by the rights that it has taken before it asked.
+    /// Each composition that the read has passed does that for its own level, by the rights that it took before it
+    /// asked.
     ///
     /// - Parameters:
     ///   - keys: The keys that the lower level was asked for.
@@ -111,7 +113,7 @@ extension Composed {
         read.left?.add(left)
         var request = read.filling
         (request.recorder, request.left, request.awaited) = (nil, nil, left)
-        // Where levels below know keys under other names, the flights do not tell which are meant.
+        // Where levels below know keys under other names, the flights do not tell which keys they fetch.
         let meant = keys.indices.filter { left.has(keys[$0].hashValue) }
         for index in meant.isEmpty ? Array(keys.indices) : meant {
             refreshes.collect(keys[index], of: left.flight(of: keys[index].hashValue)) { [self, request] in
@@ -121,7 +123,9 @@ extension Composed {
         }
     }
 
-    /// What the lower level gets of a fetch that another read has left; it goes past this level, which has not forgotten it.
+    /// The request by which the lower level gets the result of a fetch that another read has left.
+    ///
+    /// It goes past this level, which still has the key.
     func awaited(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         var entry = try await lower.entry(for: key, request)
         if hearing == .both { entry?.ticket = .void }

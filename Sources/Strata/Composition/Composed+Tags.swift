@@ -8,7 +8,7 @@ extension Composed {
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         let stored = lower.stored(tags: tags)
-        // Before: no read sees the old values above any more. After: no level keeps what was read until now.
+        // Before: no read sees the old values above any more. After: no level keeps a value that was read until now.
         fillGate.void(tags: stored)
         var errors: [any Error] = []
         do { try await upper.invalidate(tags: stored) } catch { errors.append(error) }
@@ -19,7 +19,7 @@ extension Composed {
 }
 
 extension Entry {
-    /// The entry with its tags as a level knows them: what voids it there voids it above, too.
+    /// The entry with its tags as a level knows them: a tag that voids it there voids it above, too.
     func bearing(_ level: some CacheLevel) -> Entry {
         let common = level.commonTags
         let own = level.stored(tags: common.isEmpty ? tags : tags.filter { !common.contains($0) })

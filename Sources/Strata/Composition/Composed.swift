@@ -8,15 +8,16 @@ internal import Logging
 /// | set | written when the lower has ended, also when that failed | written first |
 /// | remove, clear | told | told, also when the upper failed |
 ///
-/// Above Redis, and above a source that is written, a set that fails below removes the key above: others may have changed it.
+/// Above Redis, and above a source that is written, a set that fails below removes the key above: others may have
+/// changed it.
 ///
 /// A fill counts only if no invalidation of its key came after the lower level was asked; see ``FillGate``. So a
 /// running get never undoes a remove that has returned.
 ///
-/// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
-/// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as `fillWaitLimit`; then the fill goes on in the background for up to ten seconds, 64 of them at once.
-/// ``drain(within:)`` waits for them.
+/// No caller gets an error of the upper level: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
+/// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be
+/// filled for as long as `fillWaitLimit`; then the fill goes on in the background for up to ten seconds, 64 of them at
+/// once. ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
 public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: AnsweringLevel
@@ -28,7 +29,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public let upper: Upper
     /// The level that is asked when the upper one misses.
     public let lower: Lower
-    /// Voids what the upper level was filled with.
+    /// The gate that voids the fills of the upper level.
     @usableFromInline
     let fillGate: FillGate
     /// Keeps the tickets of an upper level that loses them.
@@ -45,7 +46,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     let refreshes: Refreshes<Lower.Key, RefreshedEntry<Lower.Key>>
     @usableFromInline
     let time: CacheClock
-    /// Tells what the upper level is asked for, and filled with.
+    /// The observers of reads and fills of the upper level.
     @usableFromInline
     let events = EventHub()
 
@@ -110,7 +111,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         return found
     }
 
-    /// What the upper level has counted as a hit is none.
+    /// The upper level has counted a hit that is none.
     @usableFromInline
     @inline(never)
     func withdrawHit(isMiss: Bool) { counted?.withdrawHit(isMiss: isMiss) }
@@ -168,21 +169,21 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             return nil
         }
         if let rights = await rightsAbove([key], request, isFailing: isFailing) {
-            // The upper level may have begun to hear of changes while it was asked, which voids what was taken down before.
+            // The upper level may have begun to hear of changes while it was asked, which voids the earlier notes.
             heard = heardTicket(key)
             heard.rights = rights
         }
         try Task.checkCancellation()
 
         let ticket = early ?? fillGate.ticket(for: lower.fingerprint(of: key))
-        // What was changed until now voids the old entry, and what is changed from now on the new one.
+        // A change before this moment voids the old entry, a later one the new entry.
         if let found, above != nil, judged(found, key, heard, at: start) == nil { (above, spare) = (nil, nil) }
         var asked = request.having(above, asFallback: spare != nil).filling
         if spare != nil { asked.retryHint = RetryHint() }
         let left = LeftFlights()
         asked.left = left
         heard = heard.asking(upper.gate)
-        // Also where the levels below have served something else.
+        // Even where the levels below have served something else.
         defer { collect([key], left, [ticket], [heard], request, askedAt: now) }
         do {
             guard let below = try await lower.entry(for: key, asked) else {
@@ -193,7 +194,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch {
             // A source may throw it by itself.
             if error is CancellationError, Task.isCancelled { throw error }
-            // What has been voided since is not served in the place of an error: the read begins anew, without it.
+            // An entry that has been voided since is not served in the place of an error: the read begins anew, without
+            // it.
             if spare != nil, let found, judged(found, key, heard, at: start) == nil {
                 return try await entry(for: key, request)
             }
@@ -201,7 +203,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error
             }
-            // Asking again is useless for that long.
+            // Until then it is useless to ask again.
             if let delay = asked.retryHint?.delay ?? (error as? CacheError)?.retryAfter {
                 refreshes.pause(RefreshedEntry(key, spare), for: delay)
             }
@@ -211,7 +213,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
     }
 
-    /// Joins a running read of the lower level, if the upper one is memory and has nothing of the key.
+    /// Joins a running read of the lower level, if the upper one is memory and has no entry of the key.
     ///
     /// The caller that began the read fills the upper level; a caller that joined does so if that has not happened.
     @inlinable
@@ -249,11 +251,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             ticket = try await lower.commit(entry, for: key)
         } catch {
             errors.append(error)
-            // What a source of truth has refused, or was not asked for, is not true. A plain level that is full, say, leaves the
-            // one above as it is.
+            // A value that a source of truth has refused, or was not given, is not true. A failure of a plain level,
+            // which may be full, leaves the level above as it is.
             if lower.gate != nil || lower.writesSource || error is CancellationError {
                 ticket = .void
-                // What is read meanwhile may be what it replaces.
+                // A concurrent read may return the entry that it replaces.
                 fillGate.void(lower.fingerprint(of: key))
             }
         }
@@ -277,7 +279,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
     }
 
-    /// The entry as the upper level keeps it: what has no lifetime ends when it ends below.
+    /// The entry as the upper level keeps it: one without a lifetime ends when it ends below.
     func dated(_ entry: Entry<Value>, for key: Key, at now: MonotonicInstant) -> Entry<Value> {
         guard entry.freshUntil == .distantFuture, let policy = lower.policy else { return entry }
         return policy.stamping(entry, fingerprint: lower.fingerprint(of: key), at: now)
@@ -324,7 +326,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             } and: {
                 await lower.drain(within: limit)
             }
-            // Refreshes have begun the last of these.
+            // The refreshes may have begun the last of these.
             await fills.drain(within: max(time.now.duration(to: end), .zero))
         }
     }
@@ -336,7 +338,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// When both have one, the levels above cannot keep what is returned: a ticket belongs to one gate only.
     public var gate: FillGate? { hearing == .upper ? upper.gate : lower.gate }
 
-    /// That of the level whose gate it is.
+    /// The number by which the level whose gate it is knows the key.
     public func fingerprint(of key: Key) -> UInt64 {
         hearing == .upper ? upper.fingerprint(of: key) : lower.fingerprint(of: key)
     }
@@ -350,7 +352,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// What the lower level says.
     public var commonTags: [String] { lower.commonTags }
 
-    /// The one that both levels go by.
+    /// The clock that both levels go by.
     public var clock: CacheClock? { time }
 
     /// Whether one of the levels says so.

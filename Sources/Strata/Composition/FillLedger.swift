@@ -10,7 +10,7 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
         let ticket: Ticket
         @usableFromInline
         let seal: TagSeal?
-        /// The end of the entry that was stored last, or was to be: by that it is known again.
+        /// The end of the entry that was stored last, or was about to be: it identifies the entry.
         var tried: MonotonicInstant?
     }
 

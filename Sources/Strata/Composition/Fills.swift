@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// Fills of a slow level, each in a task of its own: a read waits for one for a moment, and then it is owned, bounded
-/// and drained here.
+/// Fills of a slow level, each in a task of its own.
+///
+/// A read waits for its fill for a moment; after that, the fill is owned, bounded and drained here.
 final class Fills: Sendable {
     /// The outcome of a fill, as its read sees it.
     enum Outcome: Sendable {

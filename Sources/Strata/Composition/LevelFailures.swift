@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Counts failures of the upper level of a composition, which fail no read: the read goes on below.
+/// Counts failures of the upper level of a composition, which do not fail the read: it goes on below.
 ///
 /// Logs the first failure, and then one line for all failures of ten seconds.
 final class LevelFailures: Sendable {

@@ -1,7 +1,8 @@
 /// Fills by key, in the order in which they were noted.
 ///
-/// Each operation is O(1) on average. What is to go is not sought in the table itself: by the table's order it would always be what
-/// lies in front, and the rest would crowd together behind, until each look-up compared thousands of keys.
+/// Each operation is O(1) on average. The fill that has to go is not taken from the table itself: in the table's order
+/// that would always be the first one, and the rest would crowd together behind, until each look-up compared thousands
+/// of keys.
 struct RecentFills<Key: Hashable & Sendable>: Sendable {
     typealias Fill = FillLedger<Key>.Fill
 

@@ -1,8 +1,8 @@
-/// An entry that is fetched anew; what takes its place is another.
+/// The identity of an entry that is fetched anew; the entry that takes its place has another.
 struct RefreshedEntry<Key: Hashable & Sendable>: Hashable, Sendable {
     let key: Key
     let version: EntryVersion
-    /// Tells entries apart that have no version, as a source's above which there is no Redis.
+    /// Tells apart entries without a version, such as those of a source with no Redis above it.
     let freshUntil: MonotonicInstant
 
     init(_ key: Key, _ entry: Entry<some Sendable>) {

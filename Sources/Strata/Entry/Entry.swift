@@ -3,7 +3,7 @@
 /// Users work with values; only levels and tests see entries. An entry that fills an upper level keeps its remaining
 /// lifetime, because both of its ends are instants.
 public struct Entry<Value: Sendable>: Sendable {
-    /// What is known of the key.
+    /// What is known about the key.
     public enum Content: Sendable {
         /// It has this value.
         case value(Value)
@@ -11,7 +11,7 @@ public struct Entry<Value: Sendable>: Sendable {
         case absent
     }
 
-    /// What is known of the key.
+    /// What is known about the key.
     public var content: Content
     /// Until when the entry is served without question.
     public var freshUntil: MonotonicInstant
@@ -51,11 +51,11 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether ``version`` was drawn for the write that is under way: a shared level then stores the entry under it.
     @usableFromInline
     package var hasNewVersion = false
-    /// For an entry that a level is filled with: the gate that its ticket is of; `nil` for one that a user sets.
+    /// For an entry that a level is filled with: the gate of its ticket; `nil` for one that a user sets.
     @usableFromInline
     package var filling: FillGate?
-    /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
-    /// has set.
+    /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that
+    /// a user has set.
     @usableFromInline
     package var rights: FillRights?
 
@@ -166,8 +166,8 @@ public struct Entry<Value: Sendable>: Sendable {
 
     /// The same entry for a write that is about to be made, with a version of its own, unless it has one.
     ///
-    /// Who stores an entry in several levels draws the version that the shared one of them writes. So all of them know it, and
-    /// no level has to tell.
+    /// The caller that stores an entry in several levels draws the version that the shared level writes. So all levels
+    /// know it, and none has to report it.
     package func withNewVersion() -> Entry {
         guard !hasNewVersion else { return self }
         var entry = self

@@ -1,9 +1,9 @@
 /// The rights of one read to fill levels that other instances change as well, each taken before the read asks below.
 ///
-/// A value that a read has found below may be older than what another instance has written since. So a level that is shared
-/// is asked for the right to be filled first, by a request that bears ``ReadRequest/rights``: it reads nothing, and adds what
-/// it gives. The entry with which it is filled then bears the same rights, and the level stores it only if its own right
-/// still stands. A right that is not used ends with the last entry that bears it.
+/// A value that a read has found below may be older than what another instance has written since. So a shared level is
+/// first asked for the right to fill it, by a request that bears ``ReadRequest/rights``: the level reads nothing, and
+/// adds the right that it gives. The entry that fills it then bears the same rights, and the level stores it only if
+/// its own right still holds. A right that is not used ends with the last entry that bears it.
 @usableFromInline
 package final class FillRights: Sendable, Equatable {
     private struct State: Sendable {
@@ -15,7 +15,7 @@ package final class FillRights: Sendable, Equatable {
         var refusal: ReadTrace.Reason?
     }
 
-    /// Whether levels are to be asked at all: not when they could not be read just now.
+    /// Whether to ask levels at all: not when they could not be read just now.
     package let isWorthAsking: Bool
     /// Whether the read leaves the levels out: they have not been asked for the key just now.
     package let isUnread: Bool
@@ -50,16 +50,16 @@ package final class FillRights: Sendable, Equatable {
         state.withLock { $0.taken[ObjectIdentifier(level)]?.contains(key) ?? false }
     }
 
-    /// Notes who has the right to fill a level in place of this read.
+    /// Notes the holder of the right to fill a level in place of this read.
     package func stand(behind holder: any FillHolder) { state.withLock { $0.holder = holder } }
 
-    /// Who has the right to fill a level in place of this read; `nil` for nobody.
+    /// The holder of the right to fill a level in place of this read; `nil` if there is none.
     package var holder: (any FillHolder)? { state.withLock { $0.holder } }
 
     /// Notes what a level had when it gave its right.
     package func see(_ version: EntryVersion?) { state.withLock { $0.seen.append(version) } }
 
-    /// Whether a level had something else than this entry when it gave its right: then others have changed it since it was
+    /// Whether a level had another entry than this one when it gave its right: then others have changed it since it was
     /// read.
     package func haveSeenOther(than version: EntryVersion?) -> Bool {
         state.withLock { $0.seen.contains { $0 != version } }
@@ -71,17 +71,17 @@ package final class FillRights: Sendable, Equatable {
         state.withLock { $0.tagChanges[ObjectIdentifier(gate)] = count }
     }
 
-    /// Whether a tag was invalidated at a gate since that was noted: what was asked for meanwhile may bear it, and no seal
-    /// that is taken now shows it.
+    /// Whether a tag was invalidated at a gate since that was noted: an entry that was asked for meanwhile may bear it,
+    /// and no seal that is taken now shows that.
     func areOvertaken(at gate: FillGate) -> Bool {
         let count = gate.tagChanges
         return state.withLock { state in state.tagChanges[ObjectIdentifier(gate)].map { $0 != count } ?? false }
     }
 
-    /// A level has not stored what it was to be filled with.
+    /// A level has not stored the entry that should have filled it.
     package func refuse(because reason: ReadTrace.Reason) { state.withLock { $0.refusal = reason } }
 
-    /// Why a level has not stored what it was to be filled with; `nil` when it has.
+    /// Why a level has not stored the entry that should have filled it; `nil` when it has.
     package var refusal: ReadTrace.Reason? { state.withLock { $0.refusal } }
 
     /// Whether both are the same rights.
@@ -89,7 +89,7 @@ package final class FillRights: Sendable, Equatable {
     package static func == (one: FillRights, other: FillRights) -> Bool { one === other }
 }
 
-/// The right to fill one key of one level; it ends when nobody holds it any more.
+/// The right to fill one key of one level; it ends with the last reference to it.
 package protocol FillRight: AnyObject, Sendable {}
 
 /// Another process, which has the right to fill a key and asks for it now.
@@ -98,8 +98,8 @@ package protocol FillHolder: AnyObject, Sendable {
     ///
     /// - Parameters:
     ///   - end: When to go on in any case, by the running time of the level's clock.
-    ///   - pause: How long to wait where the end of the right cannot be heard of.
-    /// - Returns: Whether it was heard that the right has ended.
+    ///   - pause: How long to wait where the level cannot hear of the end of the right.
+    /// - Returns: Whether the level heard that the right has ended.
     /// - Throws: `CancellationError`.
     func ended(by end: MonotonicInstant, pause: Duration) async throws -> Bool
 }

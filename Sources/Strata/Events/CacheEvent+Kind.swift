@@ -10,7 +10,7 @@ extension CacheEvent {
             self.number = number
         }
 
-        /// A level had a value that was served; also a stale one.
+        /// A level had a value that was served, possibly a stale one.
         @inlinable public static var hit: Kind { Kind(number: 0) }
         /// A level had none to serve; ``CacheEvent/reason`` says why.
         @inlinable public static var miss: Kind { Kind(number: 1) }
@@ -24,12 +24,12 @@ extension CacheEvent {
         @inlinable public static var evicted: Kind { Kind(number: 5) }
         /// This process has removed a key, invalidated tags or cleared a cache, for all instances.
         @inlinable public static var invalidationSent: Kind { Kind(number: 6) }
-        /// Redis has told of a change of a key, of tags or of everything, made elsewhere; removals and invalidations of this process
-        /// come back, too.
+        /// Redis has reported a change of a key, of tags or of everything, made elsewhere; removals and invalidations
+        /// of this process come back, too.
         @inlinable public static var invalidationHeard: Kind { Kind(number: 7) }
-        /// Changes made elsewhere are told.
+        /// The cache hears of changes made elsewhere.
         @inlinable public static var linkEstablished: Kind { Kind(number: 8) }
-        /// Changes made elsewhere are not told; memory keeps what is read for a few seconds only.
+        /// The cache does not hear of changes made elsewhere; memory keeps what is read for a few seconds only.
         @inlinable public static var linkLost: Kind { Kind(number: 9) }
         /// Redis has failed too often, and is not asked for the time being; ``CacheEvent/detail`` says for which calls.
         @inlinable public static var circuitOpened: Kind { Kind(number: 10) }

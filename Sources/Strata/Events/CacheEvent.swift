@@ -8,21 +8,21 @@
 ///
 /// See ``CacheLevel/observe(_:buffering:)``.
 public struct CacheEvent: Sendable, CustomStringConvertible {
-    /// What kind of thing has happened.
+    /// The kind of the event.
     public let kind: Kind
     /// Where.
     public let level: EntryOrigin
     /// The key, of the type that the level has; its name in Redis where nothing else is known of it.
     ///
-    /// `nil` for what concerns no single key.
+    /// `nil` for an event that does not concern a single key.
     public let key: (any Hashable & Sendable)?
     /// Why there was no value, or none was stored or kept.
     public let reason: ReadTrace.Reason?
     /// How long it took.
     public let duration: Duration?
-    /// The name of the error's type, or its code for an error of Strata; `nil` for what has not failed.
+    /// The name of the error's type, or its code for an error of Strata; `nil` for an event that is no failure.
     public let error: String?
-    /// What else tells it apart: the calls that a breaker guards, what was invalidated, why a link is lost.
+    /// More about the event: the calls that a breaker guards, what was invalidated, why a link is lost.
     public let detail: String?
 
     package init(
@@ -43,7 +43,7 @@ public struct CacheEvent: Sendable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// What has happened and where, in a line, without the key.
+    /// The event and its level in a line, without the key.
     public var description: String {
         var line = "\(level): \(kind)"
         if let reason { line += ": \(reason)" }

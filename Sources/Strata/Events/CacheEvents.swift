@@ -1,8 +1,8 @@
-/// What happens in a cache, as it happens, for one loop.
+/// The events of a cache, as they happen, for one loop.
 ///
-/// Made by ``CacheLevel/observe(_:buffering:)``. Events wait in a buffer of limited size; while it is full, new ones are dropped and
-/// counted. The cache does not wait for the loop. Observing ends with the loop's task, and when neither the sequence nor a loop over
-/// it is held any more.
+/// Made by ``CacheLevel/observe(_:buffering:)``. Events wait in a buffer of limited size; while it is full, new ones
+/// are dropped and counted. The cache does not wait for the loop. Observing ends with the loop's task, or with the last
+/// reference to the sequence and its loop.
 public struct CacheEvents: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = CacheEvent
@@ -18,6 +18,6 @@ public struct CacheEvents: AsyncSequence, Sendable {
     /// How many events were dropped, because the loop was slower than the cache.
     public var dropped: Int { drops.count }
 
-    /// Begins to look; for one loop.
+    /// Begins the loop; call it once.
     public func makeAsyncIterator() -> AsyncStream<CacheEvent>.Iterator { stream.makeAsyncIterator() }
 }

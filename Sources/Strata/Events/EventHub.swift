@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// Where a level tells what happens in it, and observers register.
+/// Where a level publishes its events, and observers register.
 ///
 /// Without an observer of its kind, an event costs one load and a branch, and is not made.
 @usableFromInline
@@ -14,7 +14,7 @@ package final class EventHub: Sendable {
         let observer: Observer
     }
 
-    /// The kinds that somebody wants, one bit each.
+    /// The kinds that observers want, one bit each.
     @usableFromInline
     let wanted = Atomic<UInt32>(0)
     private let registered = Locked<[Registered]>([])
@@ -22,19 +22,19 @@ package final class EventHub: Sendable {
 
     package init() {}
 
-    /// Whether somebody wants events of a kind.
+    /// Whether an observer wants events of a kind.
     @inlinable
     @inline(__always)
     package func wants(_ kind: CacheEvent.Kind) -> Bool { wanted.load(ordering: .relaxed) & kind.bit != 0 }
 
-    /// Whether somebody wants to know what reads find.
+    /// Whether an observer wants to know what reads find.
     @inlinable
     @inline(__always)
     package var wantsReads: Bool {
         wanted.load(ordering: .relaxed) & (CacheEvent.Kind.hit.bit | CacheEvent.Kind.miss.bit) != 0
     }
 
-    /// Tells the observers, if one wants the kind; else the event is not made.
+    /// Tells the observers, if one wants the kind; otherwise the event is not made.
     @inlinable
     @inline(__always)
     package func tell(_ kind: CacheEvent.Kind, _ event: (CacheEvent.Kind) -> CacheEvent) {

@@ -55,21 +55,22 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let nameTaken = Code(description: "name taken")
         /// The cache of the name has other types of keys or values than were asked for.
         public static let otherTypes = Code(description: "other types")
-        /// The source was written, but a level could not forget the old value, and could not keep the removal for later.
+        /// The source was written, but a level could not forget the old value, and could not keep the removal for
+        /// later.
         ///
-        /// This instance does not serve the old value; others may, until its lifetime ends. ``CacheError/causes`` has the
-        /// level's error.
+        /// This instance does not serve the old value; others may, until its lifetime ends. ``CacheError/causes`` has
+        /// the level's error.
         public static let notForgotten = Code(description: "not forgotten")
         /// Too many writes wait for the source; nothing was changed.
         public static let overloaded = Code(description: "overloaded")
-        /// A write that was waited for has not reached the source, and is not tried any more.
+        /// A write that the call waited for has not reached the source, and is no longer tried.
         ///
         /// ``CacheError/causes`` has the source's error.
         public static let notWritten = Code(description: "not written")
         /// The closure that writes a key to the source has set or deleted that key in the same cache.
         ///
-        /// It would wait for its own end. So is told what the closure has begun and does not wait for, until the closure ends. The
-        /// source was not written by that call.
+        /// It would wait for its own end. Tasks that the closure has started and does not wait for get this error, too,
+        /// until the closure ends. That call did not write the source.
         public static let writesItself = Code(description: "writes itself")
     }
 

@@ -12,12 +12,12 @@ package final class FailureNotes: Sendable {
     /// What has failed, in no order.
     package var all: [any Error] { notes.withLock { $0.map(\.error) } }
 
-    /// Takes down a failure, with its key where that is known.
+    /// Notes a failure, with its key where that is known.
     package func add(_ error: any Error, of key: (any Hashable & Sendable)? = nil) {
         notes.withLock { $0.append(Note(error: error, key: key)) }
     }
 
-    /// Takes down what a level has noted that knows the keys under other names.
+    /// Adds the notes of a level that knows the keys under other names.
     ///
     /// - Parameters:
     ///   - notes: What it has noted.
@@ -31,7 +31,7 @@ package final class FailureNotes: Sendable {
         for (key, error) in zip(keys, errors) { if let error { add(error, of: key) } }
     }
 
-    /// What each of these keys has failed with; `nil` when some have failed and it is not known which.
+    /// The failure of each of these keys; `nil` when some have failed and it is not known which.
     func errors<Key: Hashable>(of keys: [Key]) -> [(any Error)?]? {
         let notes = notes.withLock { $0 }
         var errors: [Key: any Error] = [:]

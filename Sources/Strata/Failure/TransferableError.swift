@@ -19,7 +19,7 @@
 /// ```
 ///
 /// Code and detail are in Redis for as long as the failure is remembered, and every user who reads the keyspace can see
-/// them: put no secrets in.
+/// them: do not put secrets in them.
 public protocol TransferableError: Error {
     /// The kind of the error, for programs: 1 to 64 letters, digits, `.`, `_` or `-` of ASCII. With any other code, the
     /// error does not travel.
@@ -67,7 +67,7 @@ public struct TransferredError: Sendable, Hashable {
 
     /// The parts of an error; `nil` when it does not travel.
     ///
-    /// One that has come from another process goes on.
+    /// An error that came from another process travels on.
     init?(_ error: any Error) {
         if let known = (error as? CacheError)?.transferred {
             self = known

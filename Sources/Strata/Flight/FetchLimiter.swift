@@ -55,8 +55,8 @@ public final class FetchLimiter: Sendable {
 
     /// How many fetches may run at once; less than one counts as one.
     ///
-    /// It may be changed at any time. A larger limit lets fetches that wait begin at once; a smaller one lets those that run
-    /// end, and none begin until there are fewer.
+    /// It may be changed at any time. A larger limit lets fetches that wait begin at once; a smaller one lets those
+    /// that run end, and none begin until there are fewer.
     ///
     /// Complexity: O(fetches that begin).
     public var limit: Int {

@@ -66,7 +66,8 @@ package class Flight: @unchecked Sendable {
 /// A flight with its result.
 ///
 /// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the
-/// flight has landed. Waiters read it after the table has told them so. The rest, ``spare`` too, is protected as in ``Flight``.
+/// flight has landed. Waiters read it after the table has told them so. The rest, ``spare`` too, is protected as in
+/// ``Flight``.
 @usableFromInline
 package class Delivery<Output: Sendable>: Flight, @unchecked Sendable {
     @usableFromInline

@@ -1,5 +1,5 @@
 extension FlightTable {
-    /// Does a caller's own work, which nobody joins, so that a drain waits for it.
+    /// Does a caller's own work, which no other caller joins, so that a drain waits for it.
     func during<Result>(_ work: () async throws -> Result) async rethrows -> Result {
         let flight = Flight(self, hash: 0, fingerprint: 0, host: nil, priority: nil)
         state.withLock { $0.enter(flight) }
@@ -13,7 +13,8 @@ extension FlightTable {
         return try await work()
     }
 
-    /// Waits until every flight has landed, for at most `limit`, or until the task is cancelled; then cancels those that have not.
+    /// Waits until every flight has landed, for at most `limit`, or until the task is cancelled; then cancels those
+    /// that have not.
     ///
     /// - Returns: Whether all landed by themselves.
     @discardableResult
@@ -39,7 +40,7 @@ extension FlightTable {
             endDrain(number)
         }
         timer.cancel()
-        // It may be at its end already, and note that somebody is late.
+        // It may be at its end already, and note that a drainer is late.
         await timer.value
         state.withLock { _ = $0.lateDrainers.remove(number) }
         // A flight that began since then is not late.

@@ -5,7 +5,8 @@ extension FlightTable: Watched {
     /// Resumes the waiters whose limit has passed, or does soon, and ends the flights whose time is over.
     ///
     /// A flight whose waiters have left goes on if there is room for another anchored one. When the time of an anchored
-    /// flight is over, later callers start anew, and the work is cancelled, unless somebody waits for it who may wait longer.
+    /// flight is over, later callers start anew, and the work is cancelled, unless a caller that may wait longer still
+    /// waits for it.
     ///
     /// A cancelled flight counts until it ends, and a second at most: work that hangs must not hold a place for good.
     /// O(flights), and O(waiters) of those that have something due.

@@ -273,7 +273,7 @@ extension FlightTable.State {
         flight.next = listed.updateValue(flight, forKey: flight.hash)
     }
 
-    /// Adds a flight that nobody finds.
+    /// Adds a flight that no lookup finds.
     mutating func enter(_ flight: Flight) {
         flight.place = flights.count
         flights.append(flight)

@@ -5,8 +5,9 @@
 /// - Work that another flight's work needs can run in that flight's task:
 ///   ``join(_:fingerprint:limit:within:joined:_:)``.
 /// - An *anchored* flight goes on without waiters, up to the completion limit. A caller whose wait limit passes anchors
-///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded. When that
-///   time is over, the flight is closed to later callers; it goes on for those who have joined and may wait longer.
+///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded. When
+///   that time is over, the flight is closed to later callers; it goes on for those who have joined and may wait
+///   longer.
 /// - ``void(_:)`` closes a flight to later callers, which start anew; its waiters still get its result.
 /// - Work may offer something for callers whose limit passes first: ``Delivery/offer(_:)``.
 /// - While the link is down, callers start anew when the flight is older than what levels may keep.
@@ -21,7 +22,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - clock: What limits are counted by.
     ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
     ///   - anchorLimit: How many flights may go on without waiters.
-    ///   - completionLimit: How long each of those may run before it is cancelled; asked when a flight loses its last waiter.
+    ///   - completionLimit: How long each of those may run before it is cancelled; asked when a flight loses its last
+    ///     waiter.
     ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
         clock: CacheClock = .current,
@@ -155,8 +157,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - key: What is asked for.
     ///   - limit: How long the caller waits.
     ///   - isSought: Called before joining, when there is a flight to join.
-    /// - Returns: The flight, when it has landed, or, when the limit has passed before, has something for that case; `nil` when
-    ///   there was none to join.
+    /// - Returns: The flight, when it has landed, or, when the limit has passed before, has something for that case;
+    ///   `nil` when there was none to join.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @inlinable
     package func joinUnderWay(
@@ -172,8 +174,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     /// What work on a key brings that a caller has left, for as long as it takes.
     ///
-    /// - Returns: The result, and whether that caller had begun the work; `nil` where no such work is among those, or it was
-    ///   closed to later callers or cancelled.
+    /// - Returns: The result, and whether that caller had begun the work; `nil` where no such work is among those, or
+    ///   it was closed to later callers or cancelled.
     /// - Throws: The error of the work; `CancellationError`.
     package func outcome(of key: Key, among left: LeftFlights) async throws -> (output: Output, isOwn: Bool)? {
         let sought = left.all.last { $0.flight.table === table && has($0.flight, key) }
@@ -269,7 +271,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// O(flights).
     package func voidAll() { table.voidAll() }
 
-    /// Does a caller's own work, which nobody joins: a drain waits for it, and cancels nothing of it.
+    /// Does a caller's own work, which no other caller joins: a drain waits for it and does not cancel it.
     package func during<Result>(_ work: () async throws -> Result) async rethrows -> Result {
         try await table.during(work)
     }
@@ -291,8 +293,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Starts the task of a flight, which owns it: it ends with the work, or is cancelled with the last waiter.
     ///
     /// The task is detached, because it works for all callers that join and may outlive the first one, whose task-local
-    /// values are not its own. It has the first caller's priority, or the one that it has asked for, until a caller of higher
-    /// priority joins.
+    /// values are not its own. It has the first caller's priority, or the one that it has asked for, until a caller of
+    /// higher priority joins.
     private func start(
         _ flight: KeyedFlight<Key, Output>,
         _ priority: TaskPriority?,

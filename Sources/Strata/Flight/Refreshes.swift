@@ -45,7 +45,7 @@ package final class Refreshes<Key: Hashable & Sendable, Old: Hashable & Sendable
         }
     }
 
-    /// Waits for a fetch that goes on without its read, unless somebody does for that fetch.
+    /// Waits for a fetch that goes on without its read, unless that fetch has such a waiter already.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -75,7 +75,7 @@ package final class Refreshes<Key: Hashable & Sendable, Old: Hashable & Sendable
     }
 }
 
-/// A fetch that somebody waits for without a read; one that a later one of its key does not wait for.
+/// A fetch that has a waiter without a read; a later fetch of its key does not wait for it.
 private struct LateFetch<Key: Hashable & Sendable>: Hashable, Sendable {
     var key: Key
     var flight: ObjectIdentifier?

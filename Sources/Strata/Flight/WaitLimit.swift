@@ -36,8 +36,8 @@ package struct WaitLimit: Sendable, Hashable {
 
     /// From when on a caller may leave together with others: the last sixteenth of its limit, and ``slack`` at most.
     ///
-    /// The keys of a batch have their limits one after the other. If its first failure cancelled the rest before their limits
-    /// have passed, their fetches would not go on.
+    /// The keys of a batch have their limits one after the other. If its first failure cancelled the rest before their
+    /// limits have passed, their fetches would not go on.
     func togetherFrom(_ end: MonotonicInstant) -> MonotonicInstant {
         guard let shortest = [sinceJoining, sinceStart].compactMap(\.self).min() else { return end }
         return end.advanced(by: .zero - min(max(shortest / 16, .zero), Self.slack))

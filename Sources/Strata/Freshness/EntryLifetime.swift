@@ -24,12 +24,12 @@ public struct EntryLifetime: Sendable, Hashable {
 
     /// A lifetime without end: a hundred years, whatever the policy says.
     ///
-    /// The sweep of a ``ProviderCache`` over a disk does not drop such an entry. In Redis an entry with tags, as every record
-    /// of a `ProviderCache` is, lives for thirty days from its last write; and a Redis that is full evicts entries as its
-    /// `maxmemory-policy` says.
+    /// The sweep of a ``ProviderCache`` over a disk does not drop such an entry. In Redis an entry with tags, as every
+    /// record of a `ProviderCache` is, lives for thirty days from its last write; and a full Redis evicts entries as
+    /// its `maxmemory-policy` says.
     public static var unlimited: EntryLifetime { EntryLifetime(freshFor: longest) }
 
-    /// Whether the entry is not to be kept at all.
+    /// Whether no level may keep the entry.
     package var isNone: Bool { freshFor.map { $0 <= .zero } ?? false }
 }
 
@@ -38,8 +38,8 @@ extension Entry {
     ///
     /// - Parameters:
     ///   - lifetime: The lifetime.
-    ///   - policy: What decides where the lifetime says nothing. Without one an entry that says nothing has no end, and is
-    ///     gone at the end of its freshness.
+    ///   - policy: What decides where the lifetime says nothing. Without one an entry that says nothing has no end, and
+    ///     is gone at the end of its freshness.
     ///   - fingerprint: The key's fingerprint, which picks its share of the jitter.
     ///   - now: When the lifetime begins.
     package mutating func live(

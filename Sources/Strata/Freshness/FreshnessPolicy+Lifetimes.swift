@@ -29,7 +29,7 @@ extension FreshnessPolicy {
         let share = Double(fingerprint >> 11) / Double(1 << 53)
         // No number compares above zero, so NaN is no jitter.
         let wanted = min(max(lifetime.freshFor ?? base, .milliseconds(1)), EntryLifetime.longest)
-        // What does not expire stays so.
+        // A lifetime without an end keeps none.
         let portion = jitter > 0 && wanted < EntryLifetime.longest ? min(jitter, 1) : 0
         let fresh = max(wanted * (1 - portion * share), .milliseconds(1))
         return (fresh, fresh + min(max(lifetime.staleFor ?? window, .zero), EntryLifetime.longest))

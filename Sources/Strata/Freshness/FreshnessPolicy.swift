@@ -6,7 +6,7 @@
 /// | staleWhileRevalidate | 0 | serving old values is a decision, not a default |
 /// | staleIfError | 0 | the same |
 /// | absentFor | 30 s | an absence is often about to end |
-/// | jitter | 5 % | what was stored together must not expire together |
+/// | jitter | 5 % | values that were stored together must not expire together |
 /// | earlyRefresh | 1 | a value in demand is renewed shortly before its end, by one instance, and no caller waits |
 /// | softTimeout | none | only a policy with stale values has something to serve instead |
 /// | hardTimeout | 30 s | no caller waits without an end |
@@ -22,7 +22,7 @@ public struct FreshnessPolicy: Sendable, Hashable {
     public var staleWhileRevalidate: Duration
     /// How much longer it is served, as stale, when the fetch fails or is late.
     public var staleIfError: Duration
-    /// How long the absence of a value is remembered; zero for not at all.
+    /// How long the absence of a value is remembered; zero remembers none.
     public var absentFor: Duration
     /// The largest share by which lifetimes are shortened, from 0 to 1.
     ///

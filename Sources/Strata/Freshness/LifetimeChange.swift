@@ -1,4 +1,4 @@
-/// How the lifetime of an entry changes whose value stays.
+/// How the lifetime of an entry changes while its value stays.
 public struct LifetimeChange: Sendable {
     private enum Kind: Sendable {
         case renewed(EntryLifetime)
@@ -25,7 +25,7 @@ public struct LifetimeChange: Sendable {
     ///   - policy: What decides where a lifetime says nothing; `nil` leaves that to the level that keeps the entry.
     ///   - fingerprint: The key's fingerprint, which picks its share of the policy's jitter.
     ///   - error: How wrong the clock of the level may be.
-    /// - Returns: The entry; `nil` when it is not to be kept, because it has no stale window.
+    /// - Returns: The entry; `nil` when it is dropped, because it has no stale window.
     public func applied<Value>(
         to entry: Entry<Value>,
         at now: MonotonicInstant,
@@ -46,7 +46,7 @@ public struct LifetimeChange: Sendable {
                 changed.staleUntil = now.advanced(by: lifetimes.kept)
                 policy.complete(&changed)
             } else {
-                // What says nothing has no end here; the level that keeps the entry gives it the policy's.
+                // A lifetime that says nothing has no end here; the level that keeps the entry gives it the policy's.
                 changed.freshUntil = .distantFuture
                 changed.staleUntil = .distantFuture
                 changed.refreshAt = .distantFuture
@@ -55,7 +55,7 @@ public struct LifetimeChange: Sendable {
                 changed.storedAt = entry.storedAt
             }
         case .expired:
-            // What is stale already stays so for no longer.
+            // An entry that is stale already does not stay so for longer.
             guard entry.freshUntil > now else { break }
             guard entry.staleUntil != .distantFuture else { return nil }
             let windows = (

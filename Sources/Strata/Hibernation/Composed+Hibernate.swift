@@ -5,23 +5,25 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     /// try await products.hibernate(to: "/var/lib/shop/products.warm")  // when no more requests come
     /// ```
     ///
-    /// The counterpart is ``restore(from:codec:unconfirmedUpTo:within:reading:)``. With each value go its key, its remaining lifetime, its tags, and the stamp of the write that it comes from. The file
-    /// takes its name when it is whole, in the place of an earlier one; only this user may read it. Any number of processes
-    /// may write the same name: the last one counts. Redis is not asked, and may be away.
+    /// The counterpart is ``restore(from:codec:unconfirmedUpTo:within:reading:)``. With each value go its key, its
+    /// remaining lifetime, its tags, and the stamp of the write that it comes from. The file takes its name when it is
+    /// whole, in the place of an earlier one; only this user may read it. Any number of processes may write the same
+    /// name: the last one counts. Redis is not asked, and may be away.
     ///
-    /// Encoding runs on the caller's task, writing on a thread of its own. Memory stays as it is, and may be read and written
-    /// meanwhile. What this process changes afterwards is not in the file: above Redis that shows when the file is read back,
-    /// above a source it does not.
+    /// Encoding runs on the caller's task, writing on a thread of its own. Memory stays as it is, and may be read and
+    /// written meanwhile. Later changes by this process are not in the file: above Redis that shows when the file is
+    /// read back, above a source it does not.
     ///
     /// - Parameters:
-    ///   - path: The file. Its folder is made if it is missing; beside it lies, while it is written, one with a longer name.
-    ///   - codec: How values become bytes; by default as the Redis level below writes them, encrypted and compressed if it
-    ///     does that. Needed where no level below memory is shared.
+    ///   - path: The file. Its folder is made if it is missing. While the file is written, another one with a longer
+    ///     name lies beside it.
+    ///   - codec: How values become bytes; by default as the Redis level below writes them, encrypted and compressed if
+    ///     it does that. Needed where no level below memory is shared.
     ///   - limits: How much is written, and for how long.
     /// - Returns: What was written, and what was left out.
     /// - Throws: ``HibernationError``, and then an earlier file stays as it was; `CancellationError`.
-    /// - Complexity: O(entries) and one encoding each. To find the hottest, writers of memory wait for one walk along its
-    ///   list: some 10 ms for a million entries.
+    /// - Complexity: O(entries) and one encoding each. To find the hottest, writers of memory wait for one walk along
+    ///   its list: some 10 ms for a million entries.
     @discardableResult
     public func hibernate(
         to path: String,
@@ -31,7 +33,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         try await hibernate(to: path, codec: codec, limits: limits, wallTime: WallTime.now)
     }
 
-    /// The same by a clock of the caller's choice, for tests.
+    /// The same with a clock of the caller's choice, for tests.
     package func hibernate(
         to path: String,
         codec: Codec<Value>?,
@@ -99,11 +101,11 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     }
 }
 
-/// Records that are to be written, and what was counted.
+/// Records to write, and what was counted.
 private struct HibernationChunk {
     /// By the levels' clock.
     let begun: MonotonicInstant
-    /// By the system's: a process is waited for.
+    /// By the system's clock: the end of a process waits for this.
     private let end: MonotonicInstant
     private let limit: Int
     private let identity: UInt64
@@ -135,7 +137,7 @@ private struct HibernationChunk {
         report.written += 1
     }
 
-    /// The records that have gathered, if they are more than so many bytes.
+    /// The gathered records, if they are more than so many bytes.
     mutating func take(over size: Int) -> [UInt8]? {
         guard bytes.count > size else { return nil }
         defer { bytes.removeAll() }

@@ -1,36 +1,38 @@
 extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key: KeyRepresentable {
-    /// Reads back into memory what an earlier process has hibernated, as far as it still holds.
+    /// Reads entries that an earlier process has hibernated back into memory, as far as they still hold.
     ///
     /// ```swift
     /// let report = try await products.restore(from: "/var/lib/shop/products.warm")  // before requests come
     /// ```
     ///
-    /// **Above Redis** no entry is believed before Redis has confirmed it. A ticket is taken for each key, when changes are
-    /// told, and then Redis is asked for the header of what it holds: 86 bytes, pipelined, 500 keys at a time. The entry is
-    /// kept if it bears the stamp of the very write that Redis holds, no tag and no clear has voided it, and nothing has
-    /// changed the key since its ticket was taken. It lives for as long as the header says, by the server's clock. So it is
-    /// what a read of Redis would give at this moment, and only the value comes from the file.
+    /// **Above Redis** no entry is believed before Redis has confirmed it. Once the cache hears of changes, it takes a
+    /// ticket for each key, and then asks Redis for the header of its entry: 86 bytes, pipelined, 500 keys at a time.
+    /// The entry is kept if it bears the stamp of the very write that Redis holds, no tag and no clear has voided it,
+    /// and nothing has changed the key since its ticket was taken. It lives for as long as the header says, by the
+    /// server's clock. So it is the entry that a read of Redis would give at this moment; only the value comes from the
+    /// file.
     ///
-    /// **Above a source** nobody can tell what has changed meanwhile. Nothing is read back unless you say how old values may
-    /// be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process runs. A clock that was set
-    /// back to before the file was written voids them all; one that was set back by less makes them younger by as much. The file
-    /// is removed before its first entry is used: what this process changes must not come back with the next one.
+    /// **Above a source** there is no way to tell what has changed meanwhile. Nothing is read back unless you say how
+    /// old values may be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process
+    /// runs. A clock that was set back to before the file was written voids them all; one that was set back by less
+    /// makes them younger by as much. The file is removed before its first entry is used: values that this process
+    /// changes must not come back with the next one.
     ///
-    /// What memory has already is newer and stays, and nothing is displaced for what is read back. Values are decoded on the
-    /// caller's task.
+    /// Entries that memory already has are newer and stay, and no entry is displaced for one that is read back. Values
+    /// are decoded on the caller's task.
     ///
     /// - Parameters:
-    ///   - path: The file. That there is none is no error.
+    ///   - path: The file. A missing file is no error.
     ///   - codec: How values became bytes; as it was given to ``hibernate(to:codec:limits:)``.
-    ///   - maximumAge: Above a source, how old a value may become before it is no longer served; `nil`, the default, reads
-    ///     nothing back. Ignored above Redis.
+    ///   - maximumAge: Above a source, how old a value may become before it is no longer served; `nil`, the default,
+    ///     reads nothing back. Ignored above Redis.
     ///   - limit: When to stop, whatever is left; 10 seconds by default. The wait for Redis is part of it, and ends
     ///     after 5 seconds.
-    ///   - reading: Makes a key of its ``KeyRepresentable/keyBytes``; needed for keys of a type of your own, and not for
-    ///     `String`, integers, `UUID` and types with such a raw value.
-    /// - Returns: What was read back, and what has become of the rest. A record that is damaged is one of these.
-    /// - Throws: ``HibernationError`` for a file that cannot be used at all, which stays where it is; above Redis, what keeps
-    ///   it from being asked; `CancellationError`, and then what was read back until then stays.
+    ///   - reading: Makes a key from its ``KeyRepresentable/keyBytes``; needed for keys of a type of your own, and not
+    ///     for `String`, integers, `UUID` and types with such a raw value.
+    /// - Returns: What was read back, and what happened to the rest, damaged records included.
+    /// - Throws: ``HibernationError`` for a file that cannot be used at all, which stays where it is; above Redis, the
+    ///   error that keeps it from being asked; `CancellationError`, and then the entries that were read back stay.
     @discardableResult
     public func restore(
         from path: String,
@@ -49,7 +51,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         )
     }
 
-    /// The same by a clock of the caller's choice, for tests.
+    /// The same with a clock of the caller's choice, for tests.
     package func restore(
         from path: String,
         codec: Codec<Value>?,
@@ -62,7 +64,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         guard reading != nil || Key.isReadable else {
             throw HibernationError(.unreadableKeys, "keys of this type cannot be made of their bytes: say how")
         }
-        // A level that hears of changes and cannot say what it missed must not be believed to have missed nothing.
+        // A level that hears of changes but cannot say what it missed may have missed some.
         guard form.confirming != nil || maximumAge != nil && lower.gate == nil else {
             throw HibernationError(.unconfirmable, "no level below memory can tell whether entries still hold")
         }
@@ -167,7 +169,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         upper.settle(settled)
     }
 
-    /// What has become of entries while no process had them.
+    /// What happened to entries while no process had them.
     private func outcomes(
         of candidates: [(key: Key, record: HibernationRecord)],
         _ judge: RestorationJudge<Key, Value>,
@@ -267,17 +269,17 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     }
 }
 
-/// Who says whether an entry of a file still holds.
+/// What decides whether an entry of a file still holds.
 enum RestorationJudge<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// The level that all processes share.
     case level(any ConfirmingLevel<Key, Value>)
-    /// Nobody: the entry may become so old, and no process had had it for so long at a time.
-    /// The count of invalidations by tag is that at the beginning: what was invalidated since may be in the file.
+    /// Nothing but its age: the entry may become so old, and no process had had it for so long at a time. The count of
+    /// invalidations by tag is the one at the beginning: entries that were invalidated since may be in the file.
     case age(Duration, away: Duration, at: MonotonicInstant, tagChanges: UInt64)
 }
 
 extension HibernationRecord {
-    /// What has become of the entry by its age alone.
+    /// What happened to the entry, judged by its age alone.
     fileprivate func outcome(
         upTo maximumAge: Duration,
         away: Duration,
@@ -285,7 +287,7 @@ extension HibernationRecord {
         _ ticket: Ticket,
         _ seal: TagSeal?
     ) -> EntryConfirmation {
-        // A clock that was set back says nothing of how much time has passed; it may be corrected by a moment.
+        // A clock that was set back does not tell how much time has passed; it may be corrected by a moment.
         guard away > .seconds(-2) else { return .expired }
         let away = max(away, .zero)
         // The file may say anything.
@@ -312,7 +314,7 @@ extension HibernationRecord {
 }
 
 extension MonotonicInstant {
-    /// This instant plus a span of which the longest never ends.
+    /// This instant plus a span; the longest span never ends.
     fileprivate func after(nanoseconds: Int64) -> MonotonicInstant {
         nanoseconds == .max ? .distantFuture : advanced(byNanoseconds: nanoseconds)
     }

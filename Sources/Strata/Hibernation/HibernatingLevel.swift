@@ -1,4 +1,4 @@
-/// A cache whose memory can be written to a file, for those who do not know its type.
+/// A cache whose memory can be written to a file, for code that does not know its type.
 protocol HibernatingLevel<Key, Value>: CacheLevel {
     // Declared again, so that the protocol can name them.
     associatedtype Key

@@ -1,4 +1,4 @@
-/// Why memory could not be written to a file, or a file not be read back.
+/// Why memory could not be written to a file, or a file could not be read back.
 ///
 /// Neither keys nor values are in it, and no path.
 public struct HibernationError: Error, Sendable, CustomStringConvertible {
@@ -19,7 +19,7 @@ public struct HibernationError: Error, Sendable, CustomStringConvertible {
         public static let cannotRead = Code(description: "cannot read")
         /// The file belongs to another user, or others may write it.
         public static let notOwn = Code(description: "not own")
-        /// The file is none of Strata's.
+        /// The file was not written by Strata.
         public static let foreign = Code(description: "foreign")
         /// The file was written by a later release.
         public static let newerFormat = Code(description: "newer format")
@@ -33,7 +33,7 @@ public struct HibernationError: Error, Sendable, CustomStringConvertible {
         public static let unconfirmable = Code(description: "unconfirmable")
         /// No level below memory has a codec, and none was given.
         public static let noCodec = Code(description: "no codec")
-        /// Keys of this type cannot be made of their bytes, and nothing was given that does.
+        /// Keys of this type cannot be made from their bytes, and no closure was given that does so.
         public static let unreadableKeys = Code(description: "unreadable keys")
     }
 

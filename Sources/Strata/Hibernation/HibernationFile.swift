@@ -12,7 +12,7 @@ internal import Glibc
 struct HibernationFile: ~Copyable, Sendable {
     private let descriptor: Int32
     let size: Int
-    /// By what a file is told from one that has taken its name.
+    /// Tells a file from another one that has taken its name.
     let device: UInt64
     let number: UInt64
 
@@ -25,7 +25,7 @@ struct HibernationFile: ~Copyable, Sendable {
     ///
     /// - Throws: ``HibernationError/Code/cannotOpen``, ``HibernationError/Code/notOwn``.
     init?(reading path: String) throws(HibernationError) {
-        // Without waiting, or the open of a FIFO would last until somebody writes to it.
+        // Without waiting, or the open of a FIFO would last until a writer opens it.
         descriptor = openSystemFile(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }

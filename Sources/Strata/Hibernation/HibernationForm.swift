@@ -6,9 +6,9 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// How the entries of one cache lie in a file, and who can tell later whether they still hold.
+/// How the entries of one cache lie in a file, and which level can tell later whether they still hold.
 struct HibernationForm<Key: KeyRepresentable, Value: Sendable>: Sendable {
-    /// What no other cache has.
+    /// A name that no other cache has.
     let name: [UInt8]
     let codec: Codec<Value>
     let place: @Sendable (Key) -> [UInt8]
@@ -40,7 +40,7 @@ struct HibernationForm<Key: KeyRepresentable, Value: Sendable>: Sendable {
 
 /// The clock by which machines agree, more or less, on what time it is.
 ///
-/// Only what has to outlive a process and has nobody else to ask goes by it.
+/// Used only by what has to outlive a process and has no other clock to go by.
 enum WallTime {
     /// Milliseconds since 1970.
     static var now: Int64 {

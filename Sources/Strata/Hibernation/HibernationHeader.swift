@@ -16,7 +16,7 @@ struct HibernationHeader: Sendable, Hashable {
     let writtenAt: Int64
     /// The hash of the cache's name.
     let nameHash: UInt64
-    /// How many entries were to be written.
+    /// How many entries the writer meant to write.
     let planned: UInt64
 
     var bytes: [UInt8] {

@@ -8,8 +8,8 @@ internal import Glibc
 
 /// Reads a file of hibernated entries, some at a time.
 ///
-/// What is damaged is passed over, and a file that was cut ends there. Memory is taken for what the file has, never for a
-/// length that it claims.
+/// Damaged records are passed over, and a file that was cut ends there. Memory is allocated for bytes that the file
+/// has, never for a length that it claims.
 final class HibernationReader: Sendable {
     private struct State: ~Copyable {
         var file: HibernationFile

@@ -16,8 +16,8 @@ struct HibernationRecord: Sendable, Hashable {
     /// How often the key was read of late, up to 15.
     var frequency: UInt8
     var version: EntryVersion
-    /// Nanoseconds until the entry is no longer fresh, is no longer served while it is fetched anew, and is of no more use;
-    /// negative where that has passed, `Int64.max` where it never does.
+    /// Nanoseconds until the entry is no longer fresh, is no longer served while it is fetched anew, and is of no more
+    /// use; negative where that has passed, `Int64.max` where it never does.
     var freshFor: Int64
     var revalidateFor: Int64
     var staleFor: Int64

@@ -6,8 +6,8 @@ public struct HibernationReport: Sendable, Hashable {
     public internal(set) var bytes = 0
     /// Entries that were left out because they are void or have expired.
     public internal(set) var void = 0
-    /// Entries that were left out because no later process could tell whether they still hold: above Redis, such as were
-    /// never stored there.
+    /// Entries that were left out because no later process could tell whether they still hold: above Redis, those that
+    /// were never stored there.
     public internal(set) var unconfirmable = 0
     /// Entries that were left out because they are larger than 16 MiB, or cannot be encoded.
     public internal(set) var unwritable = 0

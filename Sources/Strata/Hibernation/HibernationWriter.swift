@@ -12,10 +12,10 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Writes a file of hibernated entries: under another name first, which it gives up for its own when it is whole.
+/// Writes a file of hibernated entries: first under a temporary name, which it changes when the file is whole.
 ///
-/// So a file with that name is whole, whatever processes write it at the same time, and whenever they are killed. Nothing
-/// waits for the disk: a power cut may leave a file that is cut or empty, which shows.
+/// So a file with the final name is whole, whatever processes write it at the same time, and whenever they are killed.
+/// Nothing waits for the disk: a power cut may leave a file that is cut or empty, which the reader notices.
 final class HibernationWriter: Sendable {
     private struct State: ~Copyable {
         var file: HibernationFile?
@@ -47,7 +47,8 @@ final class HibernationWriter: Sendable {
 
     deinit { discard() }
 
-    /// A new file with its header, which other processes that begin at the same moment have not taken for a forgotten one.
+    /// A new file with its header, which other processes that begin at the same moment have not taken for a forgotten
+    /// one.
     private static func begin(beside path: String, _ header: HibernationHeader) throws(HibernationError) -> State {
         for _ in 0..<64 {
             let temporary = path + marker + String(UInt64.random(in: .min ... .max), radix: 16)

@@ -1,4 +1,4 @@
-/// What was read back into memory, and what became of the rest.
+/// What was read back into memory, and what happened to the rest.
 public struct RestorationReport: Sendable {
     /// Whether there was a file.
     ///
@@ -14,7 +14,7 @@ public struct RestorationReport: Sendable {
     public internal(set) var invalidated = 0
     /// Entries whose time is over.
     public internal(set) var expired = 0
-    /// Entries of which the level below could not tell.
+    /// Entries that the level below could not judge.
     public internal(set) var unconfirmed = 0
     /// Entries that are damaged, or whose key or value this process cannot read.
     public internal(set) var unreadable = 0

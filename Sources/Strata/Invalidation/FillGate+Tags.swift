@@ -37,7 +37,8 @@ extension FillGate {
         var (slots, sum) = ([UInt32](), UInt64(0))
         slots.reserveCapacity(tagFingerprints.count)
         for fingerprint in tagFingerprints {
-            // The count of the very word that the tag has: one that is read later may be another's by then, and tell nothing.
+            // The count of the very word that the tag has: one that is read later may be another's by then, and tell
+            // nothing.
             let (slot, word) = place(of: apart(fingerprint))
             slots.append(UInt32(truncatingIfNeeded: slot))
             sum &+= word & Self.countMask
@@ -49,7 +50,8 @@ extension FillGate {
         fingerprints.map { UInt32(truncatingIfNeeded: place(of: apart($0)).slot) }
     }
 
-    /// In a gate with parts tags have their counters apart from keys': they belong to no part, and are voided with none.
+    /// In a gate with parts tags have their counters apart from keys': they belong to no part, and are voided with
+    /// none.
     private func apart(_ fingerprint: UInt64) -> UInt64 { parts == 1 ? fingerprint : fingerprint | UInt64(parts) }
 
     func sum(ofSlots slots: [UInt32]) -> UInt64 {
@@ -65,7 +67,8 @@ extension FillGate {
 
     /// The highest invalidation number of the level that this process knows, for a key; 0 for a level without numbers.
     ///
-    /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
+    /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a
+    /// fetch.
     ///
     /// - Parameter fingerprint: The key's fingerprint: a level may number the invalidations of its parts separately.
     /// - Returns: The number.

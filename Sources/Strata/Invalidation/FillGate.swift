@@ -18,9 +18,9 @@ internal import Glibc
 /// everything but ``voidAll()`` is O(1).
 ///
 /// A gate may be fed by something that hears of changes made elsewhere. `trustedUntil` then says how long silence means
-/// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
-/// for again. What is read meanwhile gets a timed ticket and is kept for `untrustedLifetime` at most, so that an outage of the
-/// messenger bounds how old a value can be and does not switch memory off.
+/// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is
+/// asked for again. What is read meanwhile gets a timed ticket and is kept for `untrustedLifetime` at most, so that an
+/// outage of the messenger bounds how old a value can be and does not switch memory off.
 ///
 /// A gate may have parts: sets of keys with a link of their own each, and so with a trust and a sequence of their own.
 /// The lowest bits of a fingerprint are the part of its key. The number of the row with the key's counter ends with the
@@ -83,7 +83,7 @@ public final class FillGate: Sendable, Equatable {
     let voidLog = VoidLog()
     /// The number of words at the beginning.
     let smallest: Int
-    /// How long an entry may be kept that was read while nobody could hear of changes.
+    /// How long an entry may be kept that was read while the level could not hear of changes.
     package let untrustedLifetime: Duration
     /// Whether others change what is below: an entry that has no ticket may be older than a change that was told.
     @usableFromInline
@@ -181,7 +181,8 @@ public final class FillGate: Sendable, Equatable {
 
     /// Whether a caller that asks at `now` may get the result of a read that began with this ticket at `start`.
     ///
-    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
+    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for
+    /// ``untrustedLifetime``.
     package func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
         if ticket == .none || !ticket.isTimed && now < trustedUntil(of: ticket) { return true }

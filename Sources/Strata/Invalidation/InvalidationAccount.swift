@@ -1,7 +1,7 @@
-/// The numbers that an invalidation of tags has led a shared level from and to, for a caller who must know whether another came
-/// between two looks.
+/// The numbers that an invalidation of tags has led a shared level from and to, for a caller who must know whether
+/// another came between two looks.
 package final class InvalidationAccount: Sendable {
-    /// That of the invalidation under way; `nil` where nobody asks.
+    /// The account of the invalidation under way; `nil` where its caller wants none.
     @TaskLocal package static var current: InvalidationAccount?
 
     private let steps = Locked<[(before: UInt64, number: UInt64)]>([])

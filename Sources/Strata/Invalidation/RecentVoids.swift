@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// What has voided keys lately, for the accounts of reads.
 ///
-/// Nothing is decided by it. A table of 512 words, 4 KiB, where a later key takes the place of an earlier one. A word holds the upper bits of its key's
-/// hash, how often everything was voided before (modulo 256), and the cause.
+/// Nothing is decided by it. A table of 512 words, 4 KiB, where a later key takes the place of an earlier one. A word
+/// holds the upper bits of its key's hash, how often everything was voided before (modulo 256), and the cause.
 ///
 /// Proof of `Sendable`: the pointer is set once, the words are atomics, the memory lives as long as the table.
 @safe

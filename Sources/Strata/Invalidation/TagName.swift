@@ -52,9 +52,8 @@ package struct TagName: Sendable, Hashable {
 /// | length of a tag | 1 024 bytes of UTF-8 | it stands in every entry that bears it |
 /// | all tags of an entry in Redis | 65 535 bytes, two more a tag | the envelope's field |
 ///
-/// Beyond the first two ``CacheError/Code/invalidTags`` is thrown, beyond the third ``CacheError/Code/tooLarge``; nothing is
-/// written. An empty tag is a tag like any other;
-/// one that is named twice counts once.
+/// Beyond the first two ``CacheError/Code/invalidTags`` is thrown, beyond the third ``CacheError/Code/tooLarge``;
+/// nothing is written. An empty tag is a tag like any other; one that is named twice counts once.
 public enum TagLimits {
     /// The most tags that an entry may have.
     public static let tagsPerEntry = 1_000

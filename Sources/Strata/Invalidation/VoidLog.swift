@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// What is voided while somebody listens, also of keys that nobody has a ticket of.
+/// What is voided while a listener is registered, including keys without a ticket.
 ///
-/// A gate forgets a change of a key without a ticket. Whoever brings entries from elsewhere, of keys that nobody has asked for yet,
-/// has to know of those, too. While nobody listens a change costs one load more.
+/// A gate forgets a change of a key without a ticket. Code that brings entries from elsewhere, of keys that no read has
+/// asked for yet, has to know of those, too. Without a listener a change costs one load more.
 final class VoidLog: Sendable {
     private struct State {
         var listeners = 0
@@ -57,6 +57,6 @@ final class VoidLog: Sendable {
         }
     }
 
-    /// Whether a key was voided since somebody listens.
+    /// Whether a key was voided since the listener was registered.
     func has(_ fingerprint: UInt64) -> Bool { state.withLock { $0.isEverything || $0.keys.contains(fingerprint) } }
 }

@@ -5,8 +5,8 @@
 /// let count = try await stock.get(KeyPair("berlin", 42))
 /// ```
 ///
-/// The bytes are those of the parts with a colon between them; a colon inside a part is escaped. So different pairs have
-/// different bytes. A part may be a pair.
+/// The bytes are those of the parts with a colon between them; a colon inside a part is escaped. So different pairs
+/// have different bytes. A part may be a pair.
 public struct KeyPair<First: KeyRepresentable, Second: KeyRepresentable>: KeyRepresentable {
     /// The first part.
     public var first: First

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// A key that can be made of the bytes that it has outside this process.
+/// A key that can be made from the bytes that it has outside this process.
 private protocol KeyReadable: KeyRepresentable {
     /// Whether there is a way back from bytes for all parts of the key.
     static var hasWayBack: Bool { get }

@@ -1,8 +1,8 @@
-/// A key of one tenant: a customer, a shop, whatever shares a cache with others and must see nothing of theirs.
+/// A key of one tenant: a customer, a shop, or any user that shares a cache with others and must not see their values.
 ///
-/// A cache with such keys has room for any number of tenants: they share its memory limit, its keyspace and its link, and a
-/// tenant costs nothing until it has entries. Use it through ``CacheLevel/tenant(_:)``, which also bounds tags and `clear()`
-/// to one tenant.
+/// A cache with such keys has room for any number of tenants: they share its memory limit, its keyspace and its link,
+/// and a tenant costs nothing until it has entries. Use it through ``CacheLevel/tenant(_:)``, which also bounds tags
+/// and `clear()` to one tenant.
 ///
 /// ```swift
 /// let carts = MemoryLevel<TenantKey<Int>, Cart>(limit: .entries(100_000))
@@ -14,9 +14,9 @@
 /// try await acme.clear()  // no other tenant notices
 /// ```
 ///
-/// What a source answers for such a key bears the tag of its tenant, and its own tags are the tenant's.
+/// A source's answer for such a key bears the tag of its tenant, and its own tags are the tenant's.
 public struct TenantKey<Key: Hashable & Sendable>: Hashable, Sendable {
-    /// Whose key it is.
+    /// The tenant whose key it is.
     public var tenant: String
     /// The key, as the tenant knows it.
     public var key: Key
@@ -38,7 +38,7 @@ extension TenantKey: KeyRepresentable where Key: KeyRepresentable {
 
 /// A key whose entries belong to a tenant.
 package protocol TenantScoped {
-    /// Whose key it is.
+    /// The tenant whose key it is.
     var tenant: String { get }
 
     /// The tags of its entries, where it is a key of a tenant within another, or within none.
@@ -78,7 +78,7 @@ package struct TenantTags: Sendable, Hashable {
 
     /// The tags of an entry, as they are stored.
     ///
-    /// Levels hand entries out with these: what voids an entry knows its tags by this form.
+    /// Levels hand entries out with these: invalidations know an entry's tags by this form.
     func stored(_ tags: [String]) -> [String] {
         let names = outer + [all]
         return names + tags.lazy.filter { !names.contains($0) }.map { stored($0) }

@@ -3,9 +3,9 @@ internal import Synchronization
 extension MemoryLevel {
     /// Changes how much the level may hold; what exceeds a smaller limit goes at once, the coldest first.
     ///
-    /// The unit stays what it was: entries, or cost. Of a level that shares a ``MemoryBudget`` the budget decides, and this does
-    /// nothing. A level that is made for a few dozen entries and grown to very many has fewer partitions than one that is made
-    /// large, so its writers keep more readers waiting: make it about as large as it will be.
+    /// The unit stays what it was: entries, or cost. Of a level that shares a ``MemoryBudget`` the budget decides, and
+    /// this does nothing. A level that is made for a few dozen entries and grown to very many has fewer partitions than
+    /// one that is made large, so its writers keep more readers waiting: make it about as large as it will be.
     ///
     /// - Parameter total: The most that entries may weigh together; 0 or less switches the level off.
     /// - Complexity: O(entries that leave).

@@ -21,7 +21,8 @@ extension MemoryLevel: Watched {
 
     package func fire(at now: MonotonicInstant) -> MonotonicInstant { sweep(at: now) }
 
-    /// Asks the housekeeper to come when the wheel has something due; on a clock that a test moves, whoever moves it.
+    /// Asks the housekeeper to come when the wheel has something due; on a clock that a test moves, the mover of the
+    /// clock.
     @usableFromInline
     func callHousekeeper(at next: Int64) {
         let next = MonotonicInstant(nanoseconds: next)

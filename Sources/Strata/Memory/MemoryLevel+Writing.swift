@@ -51,7 +51,8 @@ extension MemoryLevel {
     @inlinable
     @inline(never)
     func holds(_ entry: Entry<Value>, for key: Key) -> Bool {
-        // What an in-process fetch has found has no version: it is known by its end, where this level has none of its own.
+        // What an in-process fetch has found has no version: it is known by its end, where this level has none of its
+        // own.
         let isKnown = entry.version != .none
         guard isKnown || entry.freshUntil != .distantFuture && lifetime == nil else { return false }
         let hash = hash(of: key)

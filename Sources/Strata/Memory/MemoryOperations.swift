@@ -1,8 +1,8 @@
 /// What a memory level does for callers that do not know its types, compiled for these types.
 ///
-/// A composition reaches its levels through a protocol, and its code is not compiled for the keys and values of its user: at
-/// each step it would look up at run time how they lie in memory, which costs more than the step itself. These closures are
-/// made where the level is made, which is in the user's own module, and are specialised there.
+/// A composition reaches its levels through a protocol, and its code is not compiled for the keys and values of its
+/// user: at each step it would look up at run time how they lie in memory, which costs more than the step itself. These
+/// closures are made where the level is made, which is in the user's own module, and are specialised there.
 @usableFromInline
 package struct MemoryOperations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline

@@ -24,7 +24,7 @@ struct MemoryState: ~Copyable, Sendable {
     @usableFromInline var lastLabel: MemoryEntryTags?
     /// Why entries have left lately.
     @usableFromInline var departures: RecentDepartures
-    /// Counts hits while somebody asks which entries are hit most.
+    /// Counts hits while callers ask which entries are hit most.
     private var tally: HitTally?
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
@@ -80,9 +80,10 @@ struct MemoryState: ~Copyable, Sendable {
         tally = counting
     }
 
-    /// The slots of the entries that were hit most since the last question; by the policy's order where that is not known.
+    /// The slots of the entries that were hit most since the last question; by the policy's order where that is not
+    /// known.
     ///
-    /// From the question on hits are counted, until nobody asks any more.
+    /// Hits are counted from the first question until the questions stop.
     ///
     /// Complexity: O(`most`).
     mutating func mostHit(_ most: Int) -> [UInt32] {

@@ -9,7 +9,8 @@ public struct MemoryStatistics: Sendable, Hashable {
     public var weight = 0
     /// Reads that were served a fresh entry.
     public var hits = 0
-    /// Reads that found none, or none that a composition could serve: it was void, too old for the reader, or to be replaced.
+    /// Reads that found none, or none that a composition could serve: it was void, too old for the reader, or to be
+    /// replaced.
     public var misses = 0
     /// Entries that were taken in.
     public var insertions = 0

@@ -133,7 +133,8 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if hasMetadata, unsafe chunks[index].metadata == nil { allocateMetadata(index, readers) }
     }
 
-    /// Gives a chunk room for metadata, once in its life: all readers look at the table of chunks, so they are kept out.
+    /// Gives a chunk room for metadata, once in its life: all readers look at the table of chunks, so they are kept
+    /// out.
     @usableFromInline
     @inline(never)
     mutating func allocateMetadata(_ index: Int, _ readers: borrowing ReaderRows) {

@@ -1,4 +1,4 @@
-/// The declaration of something that is cached: its name, its key, its type and how long it lasts.
+/// The declaration of a cached record: its name, its key, its type and how long it lasts.
 ///
 /// Declare what a service caches as cases of enums, one enum for each type of values, and read it through one
 /// ``ProviderCache``:
@@ -23,7 +23,7 @@
 /// }
 /// ```
 ///
-/// Where a type of its own is too much, ``Provider`` is a provider made of values.
+/// Where that is too much, ``Provider`` is a provider made of values.
 public protocol CacheProvider<Value>: Sendable {
     /// What is cached.
     associatedtype Value: Codable & Sendable
@@ -31,9 +31,10 @@ public protocol CacheProvider<Value>: Sendable {
     /// The name under which records are kept; two providers with one name share records.
     ///
     /// By default the name of the type, with its module and the types that it lies in, and that of the case without its
-    /// arguments. That name is found by reflection at each read, which takes about a microsecond. Write the name yourself
-    /// where reads are frequent, where the type is generic, private or may be renamed, or where it describes itself in another
-    /// way: the file of a private type is no part of its name, so two of one name would share records.
+    /// arguments. That name is found by reflection at each read, which takes about a microsecond. Write the name
+    /// yourself where reads are frequent, where the type is generic, private or may be renamed, or where it has a
+    /// description of its own. The file of a private type is not part of its name, so two types of one name would share
+    /// records.
     var name: String { get }
     /// What tells the records of the provider apart; ``ProviderKey/single`` by default.
     var key: ProviderKey { get }
@@ -41,17 +42,18 @@ public protocol CacheProvider<Value>: Sendable {
     var lifetime: EntryLifetime { get }
     /// Whether a file that is nearly full may drop a record before its end; true by default.
     ///
-    /// One whose lifetime is ``EntryLifetime/unlimited`` is never dropped. Redis decides by its own policy (`maxmemory-policy`), and
-    /// memory by use.
+    /// One whose lifetime is ``EntryLifetime/unlimited`` is never dropped. Redis decides by its own policy
+    /// (`maxmemory-policy`), and memory by use.
     var isExpirable: Bool { get }
     /// More tags by which records can be invalidated; none by default.
     ///
-    /// Those of the provider and of its key are there always.
+    /// Those of the provider and of its key are always there.
     var tags: [String] { get }
     /// The number of the stored form; by default that of the codec, which is 0 or that of a ``SchemaVersioned`` type.
     ///
-    /// A record with a lower number is loaded anew, unless the codec has a migration for it (``Codec/migrating(_:)``). One with
-    /// a higher number stays where it is: a release that does not know it loads the value for itself, and keeps nothing.
+    /// A record with a lower number is loaded anew, unless the codec has a migration for it (``Codec/migrating(_:)``).
+    /// One with a higher number stays where it is: a release that does not know it loads the value for itself, and
+    /// keeps nothing.
     var schema: UInt32 { get }
     /// How values become bytes below memory; ``Codec/cbor`` by default.
     ///

@@ -1,8 +1,8 @@
 extension ProviderCache {
-    /// Changes the value of a record, and loses no change of anybody else.
+    /// Changes the value of a record without losing a concurrent change.
     ///
-    /// As `update` of a level: two round trips to Redis, and the same again after each conflict. No loader is asked; a record
-    /// that is missing, expired, evicted or of another type is `nil`.
+    /// As `update` of a level: two round trips to Redis, and the same again after each conflict. No loader is asked; a
+    /// record that is missing, expired, evicted or of another type is `nil`.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -24,7 +24,7 @@ extension ProviderCache {
     /// A missing list is an empty one. The record's age begins anew.
     ///
     /// - Parameters:
-    ///   - actions: What is to become of the list.
+    ///   - actions: What happens to the list.
     ///   - provider: Names the record.
     ///   - limit: How long to begin anew when others change the record at the same time; 2 s by default.
     /// - Returns: The list as it is stored.

@@ -1,14 +1,14 @@
 extension ProviderCache {
     /// Sets the value of a record if there is none, for all who share the cache.
     ///
-    /// As `setIfAbsent` of a level: two round trips to Redis, one where a value stands there. No loader is asked. A record of
-    /// an older release, or of a provider with another type, is none.
+    /// As `setIfAbsent` of a level: two round trips to Redis, or one where there is a value. No loader is asked. A
+    /// record of an older release, or of a provider with another type, counts as none.
     ///
     /// - Parameters:
     ///   - value: The value.
     ///   - provider: Names the record, and says how long it lives.
     ///   - limit: How long to begin anew when others change the record at the same time; 2 s by default.
-    /// - Returns: The value that stands there; `nil` when there was none, and this one was stored.
+    /// - Returns: The value that is there; `nil` when there was none, and this one was stored.
     /// - Throws: As ``update(_:within:_:)``.
     public func setIfAbsent<Provider: CacheProvider>(
         _ value: Provider.Value,
@@ -24,8 +24,8 @@ extension ProviderCache {
 
     /// Sets the value of a record if a certain one is there, for all who share the cache.
     ///
-    /// As `compareAndSet` of a level: two round trips to Redis, one where another value is there. No loader is asked. What is
-    /// left of the old record's lifetime stays.
+    /// As `compareAndSet` of a level: two round trips to Redis, one where another value is there. No loader is asked.
+    /// The rest of the old record's lifetime stays.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -74,8 +74,8 @@ extension ProviderCache {
 
     /// Ends the freshness of the record that is there, and keeps it as stale.
     ///
-    /// As `expire` of a level: the next read asks its loader, and gets the stale value as the provider's lifetime and the
-    /// policy of the cache allow. A record without a stale window is evicted.
+    /// As `expire` of a level: the next read asks its loader, and gets the stale value as the provider's lifetime and
+    /// the policy of the cache allow. A record without a stale window is evicted.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -87,19 +87,19 @@ extension ProviderCache {
         try await levels.expire(ProviderRecord.Key(provider), within: limit)
     }
 
-    /// How long a record lives that is set.
+    /// How long a record that is set lives.
     func lifetime(of provider: some CacheProvider) -> EntryLifetime {
         provider.lifetime == .byPolicy ? lifetime : provider.lifetime
     }
 
-    /// How a changed record follows from the one before.
+    /// How a changed record is made from the one before.
     func succession(of provider: some CacheProvider) -> Succession {
         // Its end, where a level has set one, begins anew.
         let kept: Succession.Lifetime = provider.lifetime == .unlimited ? .named(.unlimited) : .kept
         return Succession(lifetime: kept, tags: tags(of: provider), first: lifetime(of: provider))
     }
 
-    /// The value of a record that is to be changed; `nil` for one of an older release or of another type.
+    /// The value of a record that a call changes; `nil` for one of an older release or of another type.
     ///
     /// - Throws: ``CacheError/Code/codec`` for the record of a newer release, which stays.
     static func value<Provider: CacheProvider>(

@@ -1,7 +1,7 @@
 extension ProviderCache {
     /// What becomes of the old records when an evicting read cannot load.
     public enum FailedLoad: Sendable, Hashable {
-        /// They are evicted all the same.
+        /// They are still evicted.
         case evicts
         /// They stay.
         case keeps
@@ -14,8 +14,8 @@ extension ProviderCache {
     /// - Parameters:
     ///   - scope: How much goes.
     ///   - provider: Names the records.
-    /// - Throws: ``CacheError/Code/invalidScope`` for the key of a provider without one; the error of the level that could
-    ///   not be reached.
+    /// - Throws: ``CacheError/Code/invalidScope`` for the key of a provider without one; the error of the level that
+    ///   could not be reached.
     public func evict(_ scope: ProviderScope, of provider: some CacheProvider) async throws {
         if let tag = try provider.tag(of: scope) {
             try await levels.invalidate(tag: tag)
@@ -31,8 +31,8 @@ extension ProviderCache {
 
     /// Removes the records whose lifetime is over from disk, and tells which; for the start of a service.
     ///
-    /// What may still be served as stale stays. Redis removes expired records by itself: a cache over it has nothing to
-    /// do here, and tells nothing.
+    /// Records that may still be served as stale stay. Redis removes expired records by itself: a cache over it has
+    /// nothing to do here, and reports nothing.
     ///
     /// - Parameter report: Told each key, once it is gone.
     /// - Returns: How many there were.
@@ -42,17 +42,18 @@ extension ProviderCache {
         try await sweep?(report) ?? 0
     }
 
-    /// The value of a record from its loader, whatever is kept; then the rest of the scope is evicted.
+    /// The value of a record from its loader, whatever levels hold; then the rest of the scope is evicted.
     ///
-    /// The loader runs in any case: no load of others that is under way is joined, no pause after a failure holds, and an old value
-    /// does not shorten the wait (``FreshnessPolicy/softTimeout``). Until it has answered, other reads get the old values. Where
-    /// it fails, or takes longer than ``FreshnessPolicy/hardTimeout``, and the policy of the cache has a window for that
-    /// (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
+    /// The loader always runs: the call joins no load of others that is under way, ignores the pause after a failure,
+    /// and an old value does not shorten the wait (``FreshnessPolicy/softTimeout``). Until the loader has answered,
+    /// other reads get the old values. Where it fails, or takes longer than ``FreshnessPolicy/hardTimeout``, and the
+    /// policy of the cache allows it (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is
+    /// evicted.
     ///
-    /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
-    /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again. For one
-    /// record the level is asked whether it has what was loaded, which is a round trip to Redis; else the record goes, while Redis
-    /// is away as soon as it is back.
+    /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded.
+    /// The last is left out where another caller has changed the record or invalidated a tag meanwhile, and the next
+    /// read loads again. For one record the level is asked whether it has what was loaded, which is a round trip to
+    /// Redis; if not, the record is removed, or, while Redis is away, as soon as it is back.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -60,10 +61,11 @@ extension ProviderCache {
     ///   - whenLoadFails: What becomes of the old records when there is no value.
     ///   - load: Returns the value.
     /// - Returns: The value.
-    /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when eviction
-    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; for more than one record the error of the level that
-    ///   could not be reached, for one record that of a level where it could be neither replaced nor removed, nor its removal kept
-    ///   for later; `CancellationError` when the task is cancelled before the value is there, and then nothing is evicted.
+    /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when
+    ///   eviction failed as well, as the last cause of ``CacheError/Code/levelsFailed``; for more than one record the
+    ///   error of the level that could not be reached, for one record that of a level where it could be neither
+    ///   replaced nor removed, nor its removal kept for later; `CancellationError` when the task is cancelled before
+    ///   the value is there, and then nothing is evicted.
     public func value<Provider: CacheProvider>(
         of provider: Provider,
         evicting scope: ProviderScope,
@@ -73,11 +75,11 @@ extension ProviderCache {
         try await valueWithTrace(of: provider, evicting: scope, whenLoadFails: whenLoadFails, orLoad: load).value
     }
 
-    /// The value of a record from its loader, whatever is kept, with an account of where it was found; then the rest of the
-    /// scope is evicted.
+    /// The value of a record from its loader, whatever levels hold, with an account of where it was found; then the
+    /// rest of the scope is evicted.
     ///
-    /// - Returns: The value, and the account of the read that has brought it: of the load, or of the old value that stands in
-    ///   for one.
+    /// - Returns: The value, and the account of the read that has brought it: of the load, or of the old value that
+    ///   stands in for one.
     /// - Throws: As ``value(of:evicting:whenLoadFails:orLoad:)``.
     public func valueWithTrace<Provider: CacheProvider>(
         of provider: Provider,
@@ -103,21 +105,21 @@ extension ProviderCache {
             throw error
         }
         guard let value = loaded.value else { throw CacheError.missing }
-        // An old value that stands in for one that could not be loaded, or not in time, has a reason.
+        // The trace of an old value says why it stands in for one that could not be loaded, or not in time.
         guard hasLoaded.withLock({ $0 }), loaded.trace.staleReason == nil else { return (value, loaded.trace) }
         let key = ProviderRecord.Key(provider)
         let stored = try? await levels.current(key)
         let bytes = loaded.record?.bytes
         let kept = bytes == nil ? nil : stored?.entry.flatMap { $0.value?.bytes == bytes ? $0 : nil }
         guard tag != nil else {
-            // What was loaded beside others, or past the record of a newer release, is stored nowhere: what there is, is older.
-            // While a server is away it goes as soon as it is back.
+            // A value that was loaded beside others, or past the record of a newer release, is stored nowhere: the
+            // record in the levels is older. While a server is away, it is removed as soon as the server is back.
             if kept == nil { try await levels.remove(key, .deferred) }
             return (value, loaded.trace)
         }
         let account = InvalidationAccount()
         try await InvalidationAccount.$current.withValue(account) { try await evict(scope, of: provider) }
-        // What another has set, removed or evicted since it was asked for must not come back by this value.
+        // This value must not undo what others have set, removed or evicted since it was asked for.
         if let stored, let kept { try? await levels.restore(kept, for: key, after: stored.mark, account) }
         return (value, loaded.trace)
     }

@@ -1,5 +1,6 @@
 extension ProviderCache {
-    /// Writes the records that memory holds to a file, the hottest first, for the next process to ``restore(from:within:)``.
+    /// Writes the records that memory holds to a file, the hottest first, for the next process to
+    /// ``restore(from:within:)``.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -12,7 +13,7 @@ extension ProviderCache {
         to path: String,
         limits: HibernationLimits = HibernationLimits()
     ) async throws -> HibernationReport {
-        // As the shared level writes them: what is protected there is protected here.
+        // As the shared level writes them: records that are protected there are protected here.
         try await hibernating.hibernate(to: path, codec: nil, limits: limits)
     }
 
@@ -21,7 +22,7 @@ extension ProviderCache {
     /// - Parameters:
     ///   - path: The file.
     ///   - limit: When to stop, whatever is left.
-    /// - Returns: What was read back, and what has become of the rest.
+    /// - Returns: What was read back, and what happened to the rest.
     /// - Throws: As ``Composed/restore(from:codec:unconfirmedUpTo:within:reading:)``.
     @discardableResult
     public func restore(from path: String, within limit: Duration = .seconds(10)) async throws -> RestorationReport {

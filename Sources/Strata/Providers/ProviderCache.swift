@@ -9,14 +9,13 @@
 /// try await cache.evict(.key, of: Repositories.found(by: "swift", page: 1))  // all pages of the filter
 /// ```
 ///
-/// Each read brings its loader. It gets what a source gets that is bound to a cache: overlapping reads of a record load it
-/// once, above Redis once in the fleet, with lifetimes, stale windows and back-off as the level below memory says.
+/// Each read brings its loader. It gets what a source that is bound to a cache gets: overlapping reads of a record load
+/// it once, above Redis once in the fleet, with lifetimes, stale windows and back-off as the level below memory says.
 ///
-/// Evictions by key and by provider are invalidations of a tag. They take one round trip whatever they void, reach records
-/// that only Redis or the disk holds and the memory of every instance, and touch no other provider.
+/// Evictions by key and by provider are invalidations of a tag. They take one round trip whatever they void, reach
+/// records that only Redis or the disk holds and the memory of every instance, and touch no other provider.
 ///
-/// A hit in memory builds the record's key and looks it up; the value is decoded once for each time that it is read from
-/// below.
+/// A hit in memory builds the record's key and looks it up; the value is decoded once each time it is read from below.
 public struct ProviderCache: Sendable {
     /// Levels that take a source with each call, and compare before they store.
     public typealias Levels = SourcedLevel<ProviderRecord.Key, ProviderRecord>
@@ -24,17 +23,17 @@ public struct ProviderCache: Sendable {
 
     /// The levels, memory first.
     public let levels: any Levels
-    /// How long records live that are set, and whose provider does not say; by the policy of a level if nothing is said.
+    /// How long records live that are set and whose provider does not say; by default what the policy of a level says.
     let lifetime: EntryLifetime
     let sweep: (@Sendable (_ report: (ProviderRecord.Key) -> Void) async throws -> Int)?
 
     /// A cache over a level of records, with memory above it.
     ///
     /// - Parameters:
-    ///   - memory: How much memory may hold: 10 000 records if nothing is said. ``MemoryLimit/cost(_:)`` counts the bytes
+    ///   - memory: How much memory may hold: by default 10 000 records. ``MemoryLimit/cost(_:)`` counts the bytes
     ///     of encoded values.
-    ///   - level: What lies below memory, with a place for sources at its bottom: `fetchingPerCall()` of a Redis level, or
-    ///     a disk level composed with ``Source/perCall(freshness:limit:failureBackOff:)``.
+    ///   - level: What lies below memory, with a place for sources at its bottom: `fetchingPerCall()` of a Redis level,
+    ///     or a disk level composed with ``Source/perCall(freshness:limit:failureBackOff:)``.
     public init(
         memory: MemoryLimit<ProviderRecord> = .entries(10_000),
         over level: some Levels
@@ -51,7 +50,7 @@ public struct ProviderCache: Sendable {
         sweep = nil
     }
 
-    /// A cache of given levels, and what removes expired records from the one that does not do it by itself.
+    /// A cache of given levels, and a closure that removes expired records from a level that does not do so by itself.
     package init(
         levels: some Levels,
         lifetime: EntryLifetime,
@@ -71,10 +70,11 @@ public struct ProviderCache: Sendable {
     /// - Parameters:
     ///   - provider: Names the record.
     ///   - options: How the read differs from an ordinary one.
-    ///   - load: Returns the value. Its error reaches all who wait for it, as it is.
+    ///   - load: Returns the value. Its error reaches all callers that wait for it, as it is.
     /// - Returns: The value.
     /// - Throws: The loader's error; ``CacheError/Code/miss`` when the options forbid to load;
-    ///   ``CacheError/Code/timeout``; ``CacheError/Code/codec`` for a value that cannot be encoded; `CancellationError`.
+    ///   ``CacheError/Code/timeout``; ``CacheError/Code/codec`` for a value that cannot be encoded;
+    ///   `CancellationError`.
     public func value<Provider: CacheProvider>(
         of provider: Provider,
         _ options: ReadOptions = .ordinary,
@@ -104,7 +104,7 @@ public struct ProviderCache: Sendable {
         try await read(provider, .cached, nil).value
     }
 
-    /// What a read has come to, and the record that the value was read from, if levels may have it.
+    /// The result of a read, and the record that the value was read from, if levels may have it.
     struct Reading<Value> {
         var value: Value?
         var trace: ReadTrace
@@ -116,9 +116,9 @@ public struct ProviderCache: Sendable {
     /// - Parameters:
     ///   - provider: Names the record.
     ///   - options: How the read differs from an ordinary one.
-    ///   - insists: Whether the loader is asked whatever others have brought, or failed to bring.
+    ///   - insists: Whether the loader is asked even if another load has just succeeded or failed.
     ///   - load: Returns the value; `nil` for a read that asks no source.
-    /// - Returns: What it has come to.
+    /// - Returns: The result.
     /// - Throws: As ``value(of:_:orLoad:)``.
     func read<Provider: CacheProvider>(
         _ provider: Provider,
@@ -128,13 +128,13 @@ public struct ProviderCache: Sendable {
     ) async throws -> Reading<Provider.Value> {
         let key = ProviderRecord.Key(provider)
         var request = ReadRequest(options: options)
-        // What a newer release has written stays for it, however this read comes to load.
+        // A record of a newer release stays for that release, whatever makes this read load.
         request.callSource = load.map { load in
             source(of: provider, insists, stores: { $0?.schema ?? 0 <= provider.schema }, load)
         }
         let (record, trace) = try await levels.traced(key, request)
         do throws(ProviderRecord.Unreadable) {
-            // No release writes an absence. Whoever else does keeps nobody from loading.
+            // No release writes an absence. One that comes from elsewhere does not keep the read from loading.
             if record == nil, load != nil, options.source != .never { throw .other }
             return Reading(value: try record?.value(for: provider), trace: trace, record: record)
         } catch {
@@ -143,7 +143,7 @@ public struct ProviderCache: Sendable {
             var again = options
             again.source = .always
             again.staleness = .never
-            // Who fetches a newer record for itself brings what this one cannot read.
+            // A read that fetches a newer record for itself brings one that this release cannot read.
             if !isKept { again.waitsForOthers = false }
             request = ReadRequest(options: again)
             request.callSource = source(of: provider, insists, stores: { _ in isKept }, load)
@@ -160,8 +160,8 @@ public struct ProviderCache: Sendable {
 
     /// Sets the value of a record in all levels.
     ///
-    /// - Throws: ``CacheError/Code/codec`` and ``CacheError/Code/invalidTags`` before anything is written; else the error
-    ///   of the level that could not be written.
+    /// - Throws: ``CacheError/Code/codec`` and ``CacheError/Code/invalidTags`` before anything is written; else the
+    ///   error of the level that could not be written.
     public func set<Provider: CacheProvider>(_ value: Provider.Value, for provider: Provider) async throws {
         try await levels.set(
             ProviderRecord(value, of: provider),
@@ -176,7 +176,7 @@ public struct ProviderCache: Sendable {
     /// - Parameters:
     ///   - provider: Names the record.
     ///   - insists: Whether it is asked in any case.
-    ///   - stores: Whether levels may keep what it gives in the place of an old record.
+    ///   - stores: Whether levels may keep its value in the place of an old record.
     ///   - load: Returns the value.
     /// - Returns: The source.
     private func source<Provider: CacheProvider>(

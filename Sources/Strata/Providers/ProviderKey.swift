@@ -1,6 +1,6 @@
 /// What tells the records of one provider apart.
 ///
-/// A filter and its pages are the case in point: the filter is the key, the page is the group.
+/// Take a filter and its pages: the filter is the key, the page is the group.
 public struct ProviderKey: Sendable, Hashable {
     /// The key, and the group within it.
     let parts: [[UInt8]]

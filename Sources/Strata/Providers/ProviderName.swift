@@ -1,4 +1,4 @@
-/// The name of a provider that gives itself none.
+/// The name of a provider that does not declare one.
 enum ProviderName {
     /// The full name of the type, and that of the enum's case without its arguments.
     static func reflected<Provider>(_ provider: Provider) -> String {

@@ -1,12 +1,12 @@
-/// What a ``ProviderCache`` keeps of one record: its bytes, and the value once it was read.
+/// The form in which a ``ProviderCache`` keeps one record: its bytes, and the value once it was read.
 ///
 /// Levels below memory keep the bytes: the schema number in four bytes, high byte first; the numbers of the codec, the
-/// compression and the protection in one each; and what these made of the value. A protection is bound to the record's key and to
-/// the numbers. In memory a record also holds its value, so that a hit decodes nothing.
+/// compression and the protection in one each; and what these made of the value. A protection is bound to the record's
+/// key and to the numbers. In memory a record also holds its value, so that a hit decodes nothing.
 public final class ProviderRecord: Sendable {
     /// Why a record cannot be used.
     enum Unreadable: Error {
-        /// A later release has written it; it stays for that one.
+        /// A later release has written it, and it stays for that release.
         case newer
         /// An older release has written it, or a provider of another type.
         case other
@@ -46,7 +46,7 @@ public final class ProviderRecord: Sendable {
     func value<Provider: CacheProvider>(for provider: Provider) throws(Unreadable) -> Provider.Value {
         guard let schema else { throw .other }
         guard schema <= provider.schema else { throw .newer }
-        // In two steps: where the value's type is an optional, the cast makes one of nothing.
+        // In two steps: where the value's type is an optional, the cast would make a value of `nil`.
         if let kept = value.withLock({ $0 }), kept.schema == provider.schema, let value = kept.value as? Provider.Value
         {
             return value
@@ -65,7 +65,7 @@ public final class ProviderRecord: Sendable {
 }
 
 extension ProviderRecord {
-    /// Under which a level keeps a record: the provider's name, and the key and group of the record.
+    /// The key of a record in a level: the provider's name, and the key and group of the record.
     public struct Key: KeyRepresentable {
         /// The parts with colons between them.
         ///
@@ -92,7 +92,7 @@ extension ProviderRecord {
 }
 
 extension ProviderRecord.Key: CustomStringConvertible {
-    /// The bytes as a text: what is no UTF-8 in them is replaced.
+    /// The bytes as a text; those that are not UTF-8 are replaced.
     public var description: String { String(decoding: keyBytes, as: UTF8.self) }
 }
 

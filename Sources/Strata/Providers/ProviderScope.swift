@@ -1,4 +1,4 @@
-/// How much an eviction takes along.
+/// How many records an eviction covers.
 public enum ProviderScope: Sendable, Hashable, CaseIterable {
     /// The one record that the provider's key names.
     case record

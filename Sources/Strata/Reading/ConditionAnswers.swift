@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// The answers that conditions and a switch gave while a read looked into memory, so that the rest of the read asks none of them
-/// twice.
+/// The answers that conditions and a switch gave while a read looked into memory, so that the rest of the read asks
+/// none of them twice.
 ///
-/// It is also told whether a level above tells of hits. A read first looks into memory without suspending. When that finds nothing
-/// it goes on to ``CacheLevel/entry(for:_:)`` and takes the answers along: one of a condition that held, one of a condition that
-/// did not, and the choice of the outermost switch.
+/// It is also told whether a level above tells of hits. A read first looks into memory without suspending. When that
+/// finds nothing it goes on to ``CacheLevel/entry(for:_:)`` and takes the answers along: that of one condition that
+/// held, that of one that did not, and the choice of the outermost switch.
 @frozen
 public struct ConditionAnswers: Sendable {
-    /// What a condition has answered.
+    /// The answer of a condition.
     @usableFromInline
     enum Answer: Sendable {
         case holds

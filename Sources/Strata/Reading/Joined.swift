@@ -1,11 +1,12 @@
-/// A read that was running when a caller came, and has ended since, or was waited for as long as the caller may.
+/// A read that was running when a caller came, and has ended since, or that the caller has waited for as long as it
+/// may.
 ///
 /// It refers to the flight and not to its result: copying a result costs more than joining.
 @frozen
 public struct Joined<Value: Sendable>: Sendable {
     @usableFromInline
     let read: Delivery<Entry<Value>?>
-    /// Whether the read goes on: the caller gets what it had offered.
+    /// Whether the read goes on: the caller gets the fallback that it offered.
     @usableFromInline
     let isLate: Bool
 
@@ -33,7 +34,7 @@ public struct Joined<Value: Sendable>: Sendable {
     @usableFromInline
     var offered: Entry<Value>? { read.offered ?? nil }
 
-    /// What a caller that has joined is told of a failure.
+    /// The error that a caller that has joined gets for a failure.
     @usableFromInline
     static func failure(_ error: any Error) -> any Error {
         guard error is WaitLimitReached else { return SourceFailure.cause(of: error) }

@@ -1,6 +1,6 @@
-/// What a read says of the fetch that it begins, and of waiting for one.
+/// What a read says about the fetch that it begins, and about waiting for one.
 ///
-/// An object that does not change: options are copied often, and few say anything of this.
+/// An object that does not change: options are copied often, and few of them set any of this.
 final class FetchOptions: Sendable {
     let softTimeout: Duration?
     let hardTimeout: Duration?
@@ -49,8 +49,8 @@ extension FetchOptions: Hashable {
 
 // They concern reads that a level with a place for fetches answers: a ``Source``, or `fetching` above Redis.
 extension ReadOptions {
-    /// How long the read waits for a fetch when there is a stale value to serve, counted from the start of the fetch; `nil`
-    /// for as long as the policy says (``FreshnessPolicy/softTimeout``).
+    /// How long the read waits for a fetch when there is a stale value to serve, counted from the start of the fetch;
+    /// `nil` for as long as the policy says (``FreshnessPolicy/softTimeout``).
     ///
     /// The fetch goes on in the background.
     public var softTimeout: Duration? {
@@ -75,35 +75,34 @@ extension ReadOptions {
         set { say(priority: .some(newValue)) }
     }
 
-    /// Tags that what the read fetches gets beside those that its source names.
+    /// Tags for the value that the read fetches, besides those that its source names.
     ///
-    /// A read that joins a fetch that is under way adds none.
+    /// A read that joins a running fetch adds none.
     public var tags: [String] {
         get { fetchOptions?.tags ?? [] }
         set { say(tags: newValue) }
     }
 
-    /// How long a value that the read fetches lives, in the place of what its source and the policy say; by default what
-    /// they say.
+    /// How long a value that the read fetches lives; by default what its source and the policy say.
     ///
-    /// With a freshness of zero or less the caller gets the value and no level keeps it. An absence lives as long as they
-    /// say. A read that joins a fetch that is under way changes nothing.
+    /// With a freshness of zero or less the caller gets the value and no level keeps it. An absence lives as long as
+    /// the source and the policy say. A read that joins a running fetch changes nothing.
     public var lifetime: EntryLifetime {
         get { fetchOptions?.lifetime ?? .byPolicy }
         set { say(lifetime: newValue) }
     }
 
-    /// Whether the read waits for a fetch that somebody else has begun, in this process or in another; true by default.
+    /// Whether the read waits for a fetch that another read has begun, in this process or in another; true by default.
     ///
-    /// A read that does not, gets a stale value where the policy allows that, and else asks the source beside the other fetch.
-    /// What it gets then is stored by no level that others share: only the holder of the lease stores. Where nobody fetches,
-    /// it fetches under the lease like any read, and others may wait for it.
+    /// A read that does not wait gets a stale value where the policy allows that; otherwise it asks the source beside
+    /// the other fetch. Levels that others share do not store what it gets then: only the holder of the lease stores.
+    /// Where no fetch is running, it fetches under the lease like any read, and others may wait for it.
     public var waitsForOthers: Bool {
         get { fetchOptions?.waitsForOthers ?? true }
         set { say(waitsForOthers: newValue) }
     }
 
-    /// What a fetch in the background that the read begins has of it.
+    /// The options of the read that hold for a fetch that it begins in the background.
     package var ofRefresh: ReadOptions {
         guard fetchOptions != nil else { return ReadOptions() }
         return ReadOptions(priority: priority, tags: tags, lifetime: lifetime)

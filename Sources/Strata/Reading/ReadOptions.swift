@@ -23,7 +23,7 @@ public struct ReadOptions: Sendable, Hashable {
         case whenMissing
         /// Never: a value that no level has is a miss.
         case never
-        /// Always; what it gives replaces what levels hold. A fetch of the key that is under way is joined. See
+        /// Always; its value replaces what levels hold. The read joins a running fetch of the key. See
         /// ``ReadOptions/reload``.
         case always
     }
@@ -34,16 +34,17 @@ public struct ReadOptions: Sendable, Hashable {
     public var source: SourceUse
     /// The age beyond which a value does not count as fresh, even within its own lifetime.
     ///
-    /// An entry whose age is not known counts as too old. One that is too old is not served when the source fails either.
+    /// An entry whose age is not known counts as too old. One that is too old is not served when the source fails
+    /// either.
     public var maximumAge: Duration?
     /// Levels that the read does not ask, for example ``EntryOrigin/memory``.
     public var skipsReading: Set<EntryOrigin>
     /// Levels that the read does not fill with what it finds below them.
     public var skipsFilling: Set<EntryOrigin>
 
-    /// What few reads say; `nil` for nothing.
+    /// The options that few reads set; `nil` for none.
     ///
-    /// In one place, since a read is copied on its way down through the levels.
+    /// In one object, since a read is copied on its way down through the levels.
     var fetchOptions: FetchOptions?
 
     /// Options, by default those of an ordinary read.
@@ -85,9 +86,8 @@ public struct ReadOptions: Sendable, Hashable {
     public static var stale: ReadOptions { ReadOptions(staleness: .allowed) }
     /// From the source, replacing what levels hold.
     ///
-    /// When the source fails, so does the read; where the policy has a window for that
-    /// (``FreshnessPolicy/staleIfError``), what levels hold is served instead, and the read's trace says why. With
-    /// ``Staleness/never`` the read fails in any case.
+    /// When the source fails, so does the read; where the policy allows it (``FreshnessPolicy/staleIfError``), the old
+    /// value is served instead, and the read's trace says why. With ``Staleness/never`` the read fails in any case.
     public static var reload: ReadOptions { ReadOptions(source: .always) }
 
     /// The same options with another staleness.

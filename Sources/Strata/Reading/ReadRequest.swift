@@ -20,36 +20,36 @@ public struct ReadRequest: Sendable {
     public var purpose: Purpose
     /// Whether a level above has a stale value to serve when this read fails or takes too long.
     public var hasFallback: Bool
-    /// The entry that is to be replaced, for a source that can tell whether it still holds.
+    /// The entry to replace, for a source that can tell whether it still holds.
     package var basis: (any Sendable)?
     /// The same for each key of a batch, a `[Key: Entry<Value>]`.
     package var bases: (any Sendable)?
     /// Whether what is set reaches the source later.
     ///
-    /// Then rights to fill are taken before the upper level is asked: a `set` that comes after that has filled it, perhaps long
+    /// Then the rights to fill are taken before the upper level is asked: a later `set` fills that level, perhaps long
     /// before it reaches the source.
     package var writesLater = false
     /// The source that the call has brought with it, a `CallSource`; `nil` for a read that goes by the levels' own.
     package var callSource: (any AnyObject & Sendable)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
-    /// Takes down which fetches go on without the read; `nil` where nobody wants what they bring.
+    /// Notes which fetches go on without the read; `nil` where their results are not wanted.
     package var left: LeftFlights?
-    /// The fetches that another read has left: this one begins none, and gets what those bring, or `nil`.
+    /// The fetches that another read has left: this one begins none, and gets their results, or `nil`.
     @usableFromInline
     package var awaited: LeftFlights?
     /// Whether a level above decides whether what is found is served, and so tells of hits.
     @usableFromInline
     package var isJudgedAbove = false
 
-    /// Where the right to be filled goes that is asked for; then nothing is read, and the answer is `nil`.
+    /// Where a level puts the right to fill it; then nothing is read, and the answer is `nil`.
     @usableFromInline
     package var rights: FillRights?
 
-    /// What conditions have answered before, when only memory was asked.
+    /// The answers that conditions gave before, when only memory was asked.
     @usableFromInline
     package var answers = ConditionAnswers()
-    /// Takes down which keys of a batch have failed, where failures are left out.
+    /// Notes which keys of a batch have failed, where failures are left out.
     package var leftOut: FailureNotes?
     /// Is told when it makes sense to ask again for what has failed.
     package var retryHint: RetryHint?
@@ -103,7 +103,7 @@ public struct ReadRequest: Sendable {
         return request
     }
 
-    /// The same request, of which nothing has been answered yet.
+    /// The same request before anything has been answered.
     package var anew: ReadRequest {
         var request = self
         request.answers = ConditionAnswers()

@@ -85,7 +85,7 @@ public final class ReadTraceRecorder: Sendable {
         add(ReadTrace.Step(event, origin, start.duration(to: end), whom: whom, error: error, reason: reason))
     }
 
-    /// Takes down for how long the read has waited for another process.
+    /// Notes for how long the read has waited for another process.
     ///
     /// - Parameters:
     ///   - whom: The name of the instance that was fetching.
@@ -108,11 +108,11 @@ public final class ReadTraceRecorder: Sendable {
         common.steps.withLock { $0.append(step) }
     }
 
-    /// Takes back that the level asked last has served the read: it had something that cannot be served.
+    /// Takes back the hit of the level that was asked last: its entry cannot be served.
     ///
     /// - Parameters:
     ///   - reason: Why not.
-    ///   - origin: The level, for one that has not taken down its hit.
+    ///   - origin: The level, for one that has not noted its hit.
     package func reject(because reason: ReadTrace.Reason, at origin: EntryOrigin) {
         let old = steps.last { $0.event == .hit }
         var new = old ?? ReadTrace.Step(.miss, origin, .zero)
@@ -136,7 +136,7 @@ public final class ReadTraceRecorder: Sendable {
 
     // MARK: Result
 
-    /// A value within its lifetime needs a reason as well, if the read was to replace it and that was in vain.
+    /// A value within its lifetime needs a reason as well, if the read meant to replace it and could not.
     private func reason(for state: ReadTrace.State) -> ReadTrace.StaleReason? {
         let reason = staleReason.withLock { $0 }
         switch state {

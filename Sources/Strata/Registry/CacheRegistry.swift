@@ -1,7 +1,7 @@
 /// The caches of a service by name, each with its types.
 ///
-/// Types in Swift are static, so a name stands for one type of cache: who asks for it with other types gets a typed error, and
-/// not somebody else's values.
+/// Types in Swift are static, so a name stands for one type of cache: a caller that asks for it with other types gets a
+/// typed error, and not the values of another cache.
 ///
 /// ```swift
 /// let caches = CacheRegistry()
@@ -11,8 +11,8 @@
 /// let quote = try await quotes.get("SWFT") { try await exchange.quote("SWFT") }
 /// ```
 ///
-/// It holds any composition: memory alone, a disk, Redis. `RedisCaches` of `StrataRedis` makes caches over one Redis from
-/// settings, in a registry of this kind. `CacheMetrics.add(_:)` of `StrataObservability` exports all that are in it.
+/// It holds any composition: memory alone, a disk, Redis. `RedisCaches` of `StrataRedis` makes caches over one Redis
+/// from settings, in a registry of this kind. `CacheMetrics.add(_:)` of `StrataObservability` exports all its caches.
 public final class CacheRegistry: Sendable {
     /// A cache with a number that no other one has.
     package struct Entry: Sendable {
@@ -63,9 +63,9 @@ public final class CacheRegistry: Sendable {
         }
     }
 
-    /// The cache of a name, made when it is asked for first.
+    /// The cache of a name, made when it is first asked for.
     ///
-    /// Of tasks that ask at the same time all get the same one, and what the others have made is let go.
+    /// Tasks that ask at the same time all get the same cache; any other that was made is dropped.
     ///
     /// - Parameters:
     ///   - name: Its name.
@@ -127,15 +127,15 @@ public final class CacheRegistry: Sendable {
 
     // MARK: Ending
 
-    /// Forgets a cache: its name is free, and it goes when nobody holds it any more.
+    /// Forgets a cache: its name is free, and it goes with the last reference to it.
     ///
-    /// What it has stored stays where it is; call `clear()` on it before, if that is to go.
+    /// What it has stored stays where it is; call `clear()` on it before, to remove that, too.
     ///
     /// - Parameter name: Its name.
     /// - Returns: Whether there was one.
     @discardableResult
     public func remove(_ name: String) -> Bool {
-        // The last reference may end levels, which is nothing to do under a lock.
+        // The last reference may end levels, which must not happen under a lock.
         let removed = state.withLock { $0.caches.removeValue(forKey: name) }
         return removed != nil
     }

@@ -1,18 +1,19 @@
 /// The source that a call brings with it.
 ///
-/// A read carries it down (``ReadRequest/callSource``) to the level that runs fetches. There it stands in the place of that
-/// level's own source, and gets everything else from it: the flight, the lease, the policy, the trace.
+/// A read carries it down (``ReadRequest/callSource``) to the level that runs fetches. There it takes the place of that
+/// level's own source, and shares everything else with it: the flight, the lease, the policy, the trace.
 @usableFromInline
 package final class CallSource<Value: Sendable>: Sendable {
     /// Asks for the value of the call's key.
     package let fetch: @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>
-    /// Whether it is asked whatever others have brought, or failed to bring.
+    /// Whether it is asked even if another fetch has just succeeded or failed.
     ///
-    /// No pause after a failure holds for it, and no value that was stored since the read began stands in for its own.
+    /// The pause after a failure does not hold for it, and a value that was stored since the read began does not stand
+    /// in for its own.
     package let insists: Bool
 
     /// - Parameters:
-    ///   - insists: Whether it is asked whatever others have brought, or failed to bring.
+    ///   - insists: Whether it is asked even if another fetch has just succeeded or failed.
     ///   - fetch: Asks for the value of the call's key.
     @usableFromInline
     package init(
@@ -41,6 +42,6 @@ extension ReadRequest {
     /// The source that the call has brought, if it gives values of this type.
     package func callSource<Value>(of type: Value.Type) -> CallSource<Value>? { callSource as? CallSource<Value> }
 
-    /// Whether the call has brought a source that is asked in any case.
+    /// Whether the call has brought a source that insists on being asked.
     package func insists<Value: Sendable>(on type: Value.Type) -> Bool { callSource(of: type)?.insists == true }
 }

@@ -43,7 +43,7 @@ package final class FetchMeter: Sendable {
         }
     }
 
-    /// What a label says of the fetches.
+    /// The counters of the fetches for a label.
     package var counters: [LevelLabel.Counter] {
         [.init(detail: "fetches", begun.count), .init(detail: "failed_fetches", failed.count)]
     }

@@ -1,7 +1,7 @@
 extension FetchOutcome {
     /// The outcome for a tenant's key, with the tags that are stored.
     ///
-    /// Those of what is unchanged are the old value's.
+    /// An unchanged value keeps its old tags.
     func scoped(by tenant: TenantTags) -> FetchOutcome {
         switch self {
         case .value(let value, let lifetime, let tags):

@@ -19,7 +19,7 @@ public enum FetchOutcome<Value: Sendable>: Sendable {
     ///
     /// Without an old value this is an error; see ``FetchContext/old``.
     case notModified(lifetime: EntryLifetime = .byPolicy)
-    /// An answer for the callers that wait, which no level keeps; `nil` for none.
+    /// An answer for the waiting callers, which no level keeps; `nil` for none.
     case doNotStore(Value?)
     /// The source failed, and must not be asked again before that time.
     ///

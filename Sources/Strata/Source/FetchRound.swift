@@ -11,7 +11,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         var questions: [Key: Question] = [:]
         var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
         var isOver = false
-        /// How many fetches run: one that was cancelled may take its time to end beside the next.
+        /// How many fetches run: a cancelled one may still be ending beside the next.
         var fetches = 0
         /// Holders that have left while their keys are being fetched.
         var leaving: [CheckedContinuation<Void, Never>] = []
@@ -43,7 +43,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         /// Whether nothing is decided about the key yet.
         package var isHeld: Bool { isTaken.withLock { $0 } }
 
-        /// The key needs no fetch, or not now.
+        /// Leaves: the key needs no fetch, or not now.
         package func leave() {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return }
             round.decided(nil)
@@ -51,11 +51,11 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         /// Waits until all holders have decided, and for the fetch.
         ///
-        /// A holder that is cancelled while its key is being fetched waits until the fetch has ended: what it holds for that
-        /// time, a lease say, must not let others fetch the key meanwhile.
+        /// A holder that is cancelled while its key is being fetched waits until the fetch has ended: what it holds for
+        /// that time, a lease say, must not let others fetch the key meanwhile.
         ///
-        /// - Returns: The answer for the key; `nil` when the fetch had none, and, without a fetch, when the slot was
-        ///   left before.
+        /// - Returns: The answer for the key; `nil` when the fetch had none, or when the slot was left before without a
+        ///   fetch.
         /// - Throws: What the fetch throws; `CancellationError`.
         package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return (nil, false) }
@@ -108,7 +108,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         return try found.get()
     }
 
-    /// Takes a holder's question back, or waits until its key is fetched no more.
+    /// Withdraws a holder's request, or waits until its key is no longer being fetched.
     private func leave(_ key: Key) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isOver = state.withLock { state in

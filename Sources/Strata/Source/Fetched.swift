@@ -26,7 +26,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let one: One?
     private let several: Several?
     private let policy: Adjustable<FreshnessPolicy>
-    /// What lifetimes are counted by, and how long fetches take.
+    /// The clock of lifetimes and of the durations of fetches.
     package let clock: CacheClock
     /// Counts the fetches.
     package let meter = FetchMeter()
@@ -38,7 +38,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.clock = clock
     }
 
-    /// Nothing to ask but the sources that calls bring.
+    /// No source but those that calls bring.
     package init(perCall policy: Adjustable<FreshnessPolicy>, clock: CacheClock = .current) {
         one = nil
         several = nil
@@ -46,7 +46,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.clock = clock
     }
 
-    /// Whether there is nothing to ask but the sources that calls bring.
+    /// Whether there is no source but those that calls bring.
     package var isPerCall: Bool { one == nil }
 
     /// A key that is missing in the answer has no value.
@@ -85,7 +85,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - recorder: Notes how long the fetch took.
     ///   - slot: The key's part in a fetch of several.
     ///   - callSource: The call's own source, which is asked instead.
-    ///   - options: What the read says of tags and lifetime.
+    ///   - options: The read's own tags and lifetime.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -141,7 +141,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Ends a fetch that did not succeed without a failure where its task is cancelled.
     ///
-    /// A source throws then what it likes: HTTP clients and drivers have cancellation errors of their own.
+    /// A source may then throw any error: HTTP clients and drivers have cancellation errors of their own.
     private func checkCancellation(of key: Key, from start: MonotonicInstant) throws {
         guard Task.isCancelled else { return }
         meter.end(key, with: CancellationError(), from: start, isFailure: false)
@@ -194,10 +194,10 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 let message = "there is no value that could be unchanged"
                 throw SourceFailure(CacheError(code: .notModified, message: message))
             }
-            // What was set past a tenant's part does not bear its tag yet.
+            // A value that was set past a tenant's part does not bear its tag yet.
             let tags = options.tags(with: tenant?.stored(old.tags) ?? old.tags)
             let wanted = old.value == nil ? lifetime : options.lifetime(over: lifetime)
-            // With other tags it is written anew: where it lies they stand before it.
+            // With other tags it is written anew: in a level, the tags are stored before the value.
             return entry(old.content, wanted, tags, tags == old.tags ? .extend : .keep)
         case .doNotStore(let value):
             guard let value else { return Fetched(entry: nil, use: .handOut) }

@@ -30,7 +30,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         self.fetch = fetch
     }
 
-    /// What the closure returns, without a lifetime but that of the read.
+    /// What the closure returns, with no lifetime but that of the read.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never, request.awaited == nil else { return nil }
         let start = MonotonicInstant.now
@@ -40,7 +40,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         do {
             value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
-            // Whatever error a closure has for its cancellation.
+            // A closure may throw any error when it is cancelled.
             let error = Task.isCancelled ? CancellationError() : error
             meter.end(key, with: error, from: start, isFailure: !Task.isCancelled)
             request.recorder?.failed(error, at: .source, from: start)
@@ -59,7 +59,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         return entry
     }
 
-    /// The one that was there when the fetcher was made.
+    /// The clock that was current when the fetcher was made.
     public var clock: CacheClock? { time }
 
     /// `fetcher`.

@@ -9,17 +9,17 @@ internal import Synchronization
 ///
 /// Below a Redis level, `fetching` does the same for the whole fleet.
 ///
-/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
-/// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
-/// brings is there for those who ask then.
+/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the
+/// last caller has left. A fetch that callers have given up waiting for goes on in the background, up to the policy's
+/// limits, and later callers get its result.
 ///
-/// After a failure the key is not asked for again for a while: as long as the source says, else from 100 ms, doubled with each
-/// failure in a row, up to 5 s. Callers get what the source has thrown until then, or until the key is removed. At most 4 096
-/// keys are remembered.
+/// After a failure the key is not asked for again for a while: as long as the source says, otherwise from 100 ms,
+/// doubled with each failure in a row, up to 5 s. Until then, or until the key is removed, callers get the error that
+/// the source threw. At most 4 096 keys are remembered.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, SourcedLevel {
     /// How long values are fresh, and how long callers wait for them.
     ///
-    /// It may be changed at any time: what is fetched from then on, and who waits from then on, goes by the new policy.
+    /// It may be changed at any time: fetches and waits that begin from then on go by the new policy.
     public var freshness: FreshnessPolicy {
         get { terms.value }
         set { terms.change { $0 = newValue } }
@@ -44,11 +44,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// A source that tells how levels keep its answer.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - freshness: How long values live, and how long callers wait for them.
     ///   - limit: How many fetches may run at once.
-    ///   - failureBackOff: For how long a key is not asked for again after an error that does not say so itself; doubled with
-    ///     each failure in a row. `nil` asks again at once.
-    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    ///   - failureBackOff: How long a key is not asked for again after an error that does not say so itself; doubled
+    ///     with each failure in a row. `nil` asks again at once.
+    ///   - fetch: Asks for a key. Its error reaches the waiting callers.
     public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
@@ -78,11 +78,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// A source of values; `nil` is an absence.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - freshness: How long values live, and how long callers wait for them.
     ///   - limit: How many fetches may run at once.
-    ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a row. `nil`
-    ///     asks again at once.
-    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a
+    ///     row. `nil` asks again at once.
+    ///   - fetch: Asks for a key. Its error reaches the waiting callers.
     public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
@@ -104,10 +104,10 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// A read without a source finds what the levels above hold.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - freshness: How long values live, and how long callers wait for them.
     ///   - limit: How many fetches may run at once.
-    ///   - failureBackOff: For how long a key is not asked for again after an error, by any call; doubled with each failure in
-    ///     a row. `nil` asks again at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error, by any call; doubled with each
+    ///     failure in a row. `nil` asks again at once.
     /// - Returns: The source.
     public static func perCall(
         freshness: FreshnessPolicy = FreshnessPolicy(),
@@ -123,8 +123,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
 
     /// The closure's answer.
     ///
-    /// - Throws: What the closure throws, also what it threw last while it is not to be asked; ``CacheError/Code/timeout``;
-    ///   `CancellationError`.
+    /// - Throws: What the closure throws; the same error again while the key is not asked for;
+    ///   ``CacheError/Code/timeout``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
@@ -152,7 +152,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         }
     }
 
-    /// The answer of a fetch that is running or begins; beside one that is running for a read that does not wait for others.
+    /// The answer of a fetch that is running or begins; a read that does not wait for others fetches beside a running
+    /// one.
     private func fetched(
         _ key: Key,
         _ fingerprint: UInt64,
@@ -221,7 +222,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
 
     /// Removes nothing.
     ///
-    /// Later reads do not join fetches that are running. What has failed is not asked for sooner.
+    /// Later reads do not join fetches that are running. A key that has failed is not asked for sooner.
     public func invalidate(tags: [String]) async throws { flights.voidAll() }
 
     /// Waits for fetches that are running, also for those without callers.
@@ -236,7 +237,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.
     public var lacksSource: Bool { fetch.isPerCall }
 
-    /// The one that was there when the source was made.
+    /// The clock that was current when the source was made.
     public var clock: CacheClock? { time }
 
     /// ``freshness``.

@@ -7,19 +7,20 @@
 /// let product = try await products.get(id) { try await database.product(id) }
 /// ```
 ///
-/// The place is a ``Source`` or, for a fleet, a `FetchingLevel` at the bottom of the cache. A composition with such a bottom is
-/// such a level, and so is one around it that leaves keys and values their meaning. A cache without that place has no
-/// `get(_:_:or:)`: there would be neither lease nor flight nor lifetime.
+/// The place is a ``Source`` or, for a fleet, a `FetchingLevel` at the bottom of the cache. A composition with such a
+/// bottom is such a level, and so is a level around it that does not change keys and values. A cache without that place
+/// has no `get(_:_:or:)`: there would be neither lease nor flight nor lifetime.
 ///
-/// The call's source gets there what a source that is bound to the level gets: one fetch a key at a time, in this process and,
-/// above Redis, in the fleet; lifetimes, stale windows and early refresh; tags; back-off; traces. Whoever leads the fetch asks
-/// with its own source, and all who wait get what that gave, or its error. So the sources of one key must mean the same.
+/// There, the call's source gets what a source that is bound to the level gets: one fetch a key at a time, in this
+/// process and, above Redis, in the fleet; lifetimes, stale windows and early refresh; tags; back-off; traces. The call
+/// that leads the fetch asks its own source, and all waiting callers get that source's value or error. So the sources
+/// of one key must mean the same.
 ///
-/// A refresh in the background asks with the source of the call that noticed that the value was due, which may outlive
-/// that call. On a level without a source of its own (`perCall`), a read without one starts no refresh, and finds what levels
-/// hold, like one with ``ReadOptions/cached``.
+/// A refresh in the background asks the source of the call that noticed that the value was due; it may outlive that
+/// call. On a level without a source of its own (`perCall`), a read without one starts no refresh, and finds what
+/// levels hold, as with ``ReadOptions/cached``.
 ///
-/// A level of your own around such a one conforms too, if it hands on the ``ReadRequest`` as it got it.
+/// A level of your own around such a level conforms too, if it passes the ``ReadRequest`` on unchanged.
 public protocol SourcedLevel<Key, Value>: CacheLevel {}
 
 extension SourcedLevel {
@@ -30,16 +31,16 @@ extension SourcedLevel {
     /// let current = try await products.get(id, .fresh) { try await database.product(id) }
     /// ```
     ///
-    /// A hit in memory does not suspend, and makes no closure. The source may be asked after this call has ended; it is cancelled
-    /// when no caller waits any more, within the limits of ``FreshnessPolicy``.
+    /// A hit in memory does not suspend, and makes no closure. The source may be asked after this call has ended; it is
+    /// cancelled when no caller waits any more, within the limits of ``FreshnessPolicy``.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - options: How the read differs from an ordinary one.
     ///   - fetch: Returns the value. Its errors reach all who wait for it.
     /// - Returns: The value.
-    /// - Throws: The error of the source that was asked; ``CacheError/Code/miss`` when another call has found that there is
-    ///   no value, or the options forbid to ask; ``CacheError/Code/timeout``; `CancellationError`.
+    /// - Throws: The error of the source that was asked; ``CacheError/Code/miss`` when another call has found that
+    ///   there is no value, or the options forbid to ask; ``CacheError/Code/timeout``; `CancellationError`.
     @inlinable
     public func get(
         _ key: Key,
@@ -56,7 +57,7 @@ extension SourcedLevel {
 
     /// The value of a key, from the call's own source where no level has one; `nil` when there is none.
     ///
-    /// As the form whose source always has a value. That there is none is remembered for ``FreshnessPolicy/absentFor``.
+    /// As the form whose source always has a value. An absence is remembered for ``FreshnessPolicy/absentFor``.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -64,7 +65,7 @@ extension SourcedLevel {
     ///   - fetch: Returns the value, or `nil` when there is none. Its errors reach all who wait for it.
     /// - Returns: The value; `nil` when there is none.
     /// - Throws: The error of the source that was asked; ``CacheError/Code/timeout``; `CancellationError`.
-    // A closure that always has a value fits here, too.
+    // A closure that always has a value fits this overload, too.
     @_disfavoredOverload
     @inlinable
     public func get(
@@ -77,7 +78,8 @@ extension SourcedLevel {
         return try await value(of: key, options, answers, CallSource(fetch()))
     }
 
-    /// The value of a key, from the call's own source where no level has one; the source tells how levels keep its answer.
+    /// The value of a key, from the call's own source where no level has one; the source tells how levels keep its
+    /// answer.
     ///
     /// ```swift
     /// let product = try await products.get(id) { context in
@@ -103,8 +105,8 @@ extension SourcedLevel {
         return try await value(of: key, options, answers, CallSource(outcome: fetch()))
     }
 
-    /// The value of a key, from the call's own source where no level has one, with an account of where it was found and how
-    /// long each step took.
+    /// The value of a key, from the call's own source where no level has one, with an account of where it was found and
+    /// how long each step took.
     ///
     /// - Throws: As `get(_:_:or:)`.
     public func getWithTrace(

@@ -14,13 +14,13 @@ extension ReadRequest {
     /// What this read may do with an entry.
     package func verdict<Value>(on entry: Entry<Value>, at now: MonotonicInstant) -> Verdict {
         let spare: Verdict = options.staleness != .never && entry.isUsable(at: now) ? .fallBack : .useless
-        // Whatever becomes of the levels below.
+        // Whatever happens in the levels below.
         if purpose == .read, isTooOld(entry, at: now) { return .useless }
         if entry.isSuspect { return spare }
         switch purpose {
         case .read:
             if options.source == .always {
-                // It was to be replaced, and is served for want of another one only where stale values may be.
+                // The read meant to replace it; for want of another value it is served only where stale values may be.
                 return entry.hasStaleWindow || options.staleness == .allowed ? spare : .useless
             }
             if entry.isFresh(at: now) {
@@ -38,14 +38,14 @@ extension ReadRequest {
 }
 
 extension ReadRequest {
-    /// Whether the caller has no use for an entry for its age.
+    /// Whether an entry is too old for the caller.
     package func isTooOld<Value>(_ entry: Entry<Value>, at now: MonotonicInstant) -> Bool {
         options.maximumAge.map { longest in entry.age(at: now).map { $0 > longest } ?? true } ?? false
     }
 }
 
 extension Entry {
-    /// Whether the entry may be served beyond its freshness by the policy that has made it.
+    /// Whether the policy that made the entry lets it be served beyond its freshness.
     ///
     /// Memory rounds the end of freshness down, by less than a thousandth of the lifetime: that is no window.
     fileprivate var hasStaleWindow: Bool {

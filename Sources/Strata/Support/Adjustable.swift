@@ -3,10 +3,11 @@ public import Synchronization
 /// A setting that is read often and changed seldom.
 ///
 /// A reading is an atomic load and a look through a pointer: no lock, and nothing that readers write. What a change has
-/// replaced is kept until the setting itself goes, for a reader may be looking at it; so each change costs the memory of one
-/// value.
+/// replaced is kept until the setting itself goes, for a reader may be looking at it; so each change costs the memory
+/// of one value.
 ///
-/// Proof of `Sendable`: nodes are written before they are published and never afterwards, and are freed with the setting.
+/// Proof of `Sendable`: nodes are written before they are published and never afterwards, and are freed with the
+/// setting.
 @safe
 @usableFromInline
 package final class Adjustable<Value: Sendable>: @unchecked Sendable {

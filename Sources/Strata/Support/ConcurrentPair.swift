@@ -1,7 +1,8 @@
 /// Runs two operations at the same time: one in a child task, the other in this task.
 ///
-/// It stands in for `async let`, which the library does not use: up to Swift 6.3 the runtime looks at the child's memory once
-/// more after it has told its parent that it is done, and the parent may have ended by then (swiftlang/swift#89883).
+/// It stands in for `async let`, which the library does not use: up to Swift 6.3 the runtime looks at the child's
+/// memory once more after it has told its parent that it is done, and the parent may have ended by then
+/// (swiftlang/swift#89883).
 ///
 /// Both have ended when this returns. Cancellation reaches both.
 ///

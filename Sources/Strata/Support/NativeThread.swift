@@ -8,8 +8,8 @@ internal import Glibc
 
 /// A detached POSIX thread for work that blocks, which must never happen on the cooperative pool.
 ///
-/// All signals that a program handles are blocked on it from its first instruction, SIGPIPE among them: the disposition of a
-/// signal belongs to the program and is left alone, and its handlers run on the program's own threads.
+/// All signals that a program handles are blocked on it from its first instruction, SIGPIPE among them: the disposition
+/// of a signal belongs to the program and is left alone, and its handlers run on the program's own threads.
 package enum NativeThread {
     private final class Body: Sendable {
         let name: String

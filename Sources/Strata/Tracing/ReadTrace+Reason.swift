@@ -8,7 +8,7 @@ extension ReadTrace {
 
         // MARK: Nothing to serve
 
-        /// Nothing is there, and the level does not know of anything that was.
+        /// The level has no entry, and does not know of an earlier one.
         public static let absent = Reason(description: "absent")
         /// Its lifetime was over.
         public static let expired = Reason(description: "expired")
@@ -30,13 +30,14 @@ extension ReadTrace {
         public static let tagInvalidated = Reason(description: "tag invalidated")
         /// Everything was cleared.
         public static let cleared = Reason(description: "cleared")
-        /// It was voided, and by what is not known any more.
+        /// It was voided, and the cause is no longer known.
         public static let voided = Reason(description: "voided")
         /// An invalidation of it could not be sent yet, because Redis could not be reached.
         public static let invalidationPending = Reason(description: "invalidation pending")
-        /// The level is not told of changes made elsewhere, or was not for a while.
+        /// The level does not hear of changes made elsewhere, or did not for a while.
         public static let untrustedLink = Reason(description: "untrusted link")
-        /// It lies there from before this process began, or had to be forgotten, and others may have changed it since.
+        /// It comes from before this process began, or its record had to be forgotten, and others may have changed it
+        /// since.
         public static let unconfirmed = Reason(description: "unconfirmed")
         /// The bytes are damaged, or cut short.
         public static let damaged = Reason(description: "damaged")
@@ -64,7 +65,7 @@ extension ReadTrace {
         public static let leaseLost = Reason(description: "lease lost")
         /// Another instance fetches the key.
         public static let othersFetch = Reason(description: "others fetch")
-        /// Whoever gave the value said that it is not to be kept, or could not vouch for it.
+        /// The level that gave the value said not to keep it, or could not vouch for it.
         public static let notKept = Reason(description: "not kept")
         /// The server has no memory for it.
         public static let outOfMemory = Reason(description: "out of memory")
@@ -84,7 +85,7 @@ extension ReadTrace.Reason {
         }
     }
 
-    /// What has ended a seal: one of its tags was invalidated, or everything was voided.
+    /// The cause that ended a seal: one of its tags was invalidated, or everything was voided.
     package init(ending seal: TagSeal?) {
         self = seal?.voidCause.map { ReadTrace.Reason($0) } ?? .tagInvalidated
     }

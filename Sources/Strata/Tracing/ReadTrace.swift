@@ -1,5 +1,5 @@
-/// The account of one read: where the value was found, how old it is, why each level before had none, and how long each step
-/// took.
+/// The account of one read: where the value was found, how old it is, why each level before had none, and how long each
+/// step took.
 ///
 /// `description` is that account in a line. It holds neither the key nor the value.
 public struct ReadTrace: Sendable, Hashable {
@@ -77,8 +77,8 @@ public struct ReadTrace: Sendable, Hashable {
         public let whom: String?
         /// The name of the error's type, or its code for a ``CacheError``; `nil` when the step did not fail.
         public let error: String?
-        /// Why there was nothing to serve, the level was not asked, or it was not filled; `nil` where that does not arise, or is
-        /// not known.
+        /// Why there was nothing to serve, the level was not asked, or it was not filled; `nil` where the step needs no
+        /// reason, or it is not known.
         public internal(set) var reason: Reason?
         /// The span of the read that was fetching, for a read that waited for another process.
         package let leader: TraceParent?
@@ -106,8 +106,8 @@ public struct ReadTrace: Sendable, Hashable {
     public let origin: EntryOrigin?
     /// The state of the value.
     public let state: State
-    /// Why it was handed out although it is stale, or was to be replaced by this read; `nil` when it is neither, or the level
-    /// that had it does not say.
+    /// Why it was returned although it is stale, or although this read meant to replace it; `nil` when neither is so,
+    /// or the level that had it does not say.
     public let staleReason: StaleReason?
     /// How old the value was; `nil` when that is not known.
     public let age: Duration?

@@ -1,4 +1,4 @@
-/// A span by which other processes can refer to it: the field `traceparent` of W3C Trace Context, level 1.
+/// A span in the form by which other processes can refer to it: the field `traceparent` of W3C Trace Context, level 1.
 ///
 /// It holds random numbers and a flag, and nothing of the read itself.
 package struct TraceParent: Sendable, Hashable {
@@ -8,10 +8,10 @@ package struct TraceParent: Sendable, Hashable {
     /// The field: version, trace, span and flags in hexadecimal, joined by hyphens.
     package let text: String
 
-    /// Reads a field; `nil` when the bytes are none.
+    /// Reads a field; `nil` when the bytes are not one.
     ///
-    /// Another program may have written them, so they must have the form to the letter: lower case, neither a trace nor a span
-    /// of zeros alone, and no version `ff`.
+    /// Another program may have written them, so they must have the form to the letter: lower case, neither a trace nor
+    /// a span of zeros alone, and no version `ff`.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == Self.length else { return nil }
         let parts = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -41,7 +41,7 @@ extension JSONValue {
         set {
             var values = object ?? [:]
             guard newValue != nil || object != nil else { return }
-            // Let go of first, or the dictionary would be copied.
+            // Released first, or the dictionary would be copied.
             self = .null
             values[key] = newValue
             self = .object(values)

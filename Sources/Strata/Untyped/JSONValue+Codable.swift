@@ -1,7 +1,7 @@
 internal import StrataCBOR
 
 extension JSONValue: Codable {
-    /// Reads whatever stands there.
+    /// Reads any value.
     ///
     /// - Throws: `DecodingError` for what is nested too deep.
     public init(from decoder: any Decoder) throws {
@@ -95,7 +95,7 @@ extension JSONValue: Codable {
         private func check(_ encoder: any Encoder) throws {
             guard depth < nestingLimit else {
                 let context = EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "nested too deep")
-                // Not the value: errors end up in logs.
+                // Without the value: errors end up in logs.
                 throw EncodingError.invalidValue("JSONValue", context)
             }
         }
@@ -111,9 +111,9 @@ extension JSONValue: Codable {
         init?(intValue: Int) { return nil }
     }
 
-    /// What is no list and no object, tried in the order in which documents have it most.
+    /// A value that is no list and no object; the kinds that documents have most are tried first.
     ///
-    /// A number is tried as a `Double` before it is one without a sign: nearly none is.
+    /// A number is tried as a `Double` before an integer without a sign: hardly any number needs that.
     private enum Scalars {
         static func value(in container: any SingleValueDecodingContainer) -> JSONValue? {
             if container.decodeNil() { return .null }
@@ -155,7 +155,8 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
-    /// What JSON can say of an item of CBOR (RFC 8949 §6.1): byte strings become text in base64url, tags are passed over.
+    /// The JSON form of a CBOR item (RFC 8949 §6.1): byte strings become text in base64url, tags are passed
+    /// over.
     ///
     /// - Throws: `DecodingError` for an object with keys that are neither texts nor integers.
     fileprivate init(_ item: CBORValue, at decoder: any Decoder, depth: Int) throws {

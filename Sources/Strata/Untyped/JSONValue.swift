@@ -1,6 +1,7 @@
 /// A value without a type: what JSON can hold.
 ///
-/// For values whose form nobody knows when the service is built: documents of customers, answers that are only passed on.
+/// For values whose form is not known when the service is built: documents of customers, answers that are only passed
+/// on.
 ///
 /// ```swift
 /// let documents = MemoryLevel<String, JSONValue>(limit: .entries(10_000))
@@ -11,9 +12,9 @@
 /// ```
 ///
 /// Integers are exact within 64 bits, with and without a sign; other numbers are a `Double`. CBOR keeps apart what JSON
-/// writes alike: there `1` and `1.0` come back as what they were, and as JSON both come back as the integer. Numbers that
-/// JSON has and neither 64 bits nor a `Double` can hold exactly become the nearest `Double`. The order of an object's keys
-/// is not kept.
+/// writes alike: there `1` and `1.0` come back as what they were, and as JSON both come back as the integer. A JSON
+/// number that neither 64 bits nor a `Double` can hold exactly becomes the nearest `Double`. The order of an object's
+/// keys is not kept.
 ///
 /// It nests ``nestingLimit`` deep at most: deeper ones are neither read nor written.
 public enum JSONValue: Sendable {
@@ -23,7 +24,7 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A whole number.
     case integer(Int64)
-    /// A whole number that is too large for ``integer(_:)``; a smaller one is the same value as that.
+    /// A whole number that is too large for ``integer(_:)``; a smaller one is the same as ``integer(_:)``.
     case unsigned(UInt64)
     /// Any other number.
     case number(Double)

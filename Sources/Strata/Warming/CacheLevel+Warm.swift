@@ -6,16 +6,16 @@ extension CacheLevel {
     /// print("\(report.warmed) products are in memory, \(report.fetched) of them were fetched")
     /// ```
     ///
-    /// Call it on the whole cache. Each batch goes down through the levels once: memory, one MGET, and one fetch of what is
-    /// missing where the source takes several keys. A key that fails is counted and left out. More keys than memory can hold
-    /// push each other out.
+    /// Call it on the whole cache. Each batch goes down through the levels once: memory, one MGET, and one fetch of
+    /// what is missing where the source takes several keys. A key that fails is counted and left out. More keys than
+    /// memory can hold push each other out.
     ///
     /// - Parameters:
     ///   - keys: The keys, those in demand first; a key that is named twice is read once.
-    ///   - options: In which pieces, for how long, and whether the source is asked.
-    /// - Returns: What has come of the keys. When the time is over, what was not read is counted as
+    ///   - options: The size of the batches, the time limit, and whether the source is asked.
+    /// - Returns: The outcome by key. When the time is over, keys that were not read are counted as
     ///   ``WarmingReport/left``; a level that ignores cancellation ends its batches first.
-    /// - Throws: `CancellationError` when the caller is cancelled; what was read until then stays.
+    /// - Throws: `CancellationError` when the caller is cancelled; the keys that were read stay.
     @discardableResult
     public func warm(
         from keys: some Collection<Key>,
@@ -39,7 +39,7 @@ extension CacheLevel {
             for _ in 0..<options.usableConcurrency { start() }
             while running > 0, let outcome = try await group.next() {
                 guard let outcome else {
-                    // Its end is also that of a caller who is cancelled.
+                    // It also ends when the caller is cancelled.
                     group.cancelAll()
                     for try await rest in group { if let rest { report.add(rest) } }
                     return true
@@ -64,7 +64,7 @@ extension CacheLevel {
         let notes = FailureNotes()
         request.leftOut = notes
         do {
-            // A source that must not be asked has nothing.
+            // A source that must not be asked has no values.
             let entries =
                 request.spares(self) ? Array(repeating: nil, count: keys.count) : try await entries(for: keys, request)
             return WarmingReport(entries, of: keys, notes)

@@ -1,4 +1,4 @@
-/// How a cache is filled before readers ask: in which pieces, for how long, and from where.
+/// How a cache is filled before readers ask: the size of the batches, the time limit, and the source.
 ///
 /// ```swift
 /// let report = try await products.warm(from: ids, WarmingOptions(limit: .seconds(5), reads: .cached))
@@ -10,7 +10,7 @@ public struct WarmingOptions: Sendable, Hashable {
     public var concurrentBatches: Int
     /// When to stop, whatever is left; 30 seconds by default.
     public var limit: Duration
-    /// How keys are read; by default as any read, which asks the source for what no level has.
+    /// How keys are read; by default like any read, which asks the source for values that no level has.
     ///
     /// ``ReadOptions/cached`` asks no source: memory then gets what levels below it hold, and no more.
     public var reads: ReadOptions

@@ -1,4 +1,6 @@
-/// What has come of filling a cache by a list of keys, each of which counts once.
+/// The result of filling a cache by a list of keys.
+///
+/// Each key counts once.
 public struct WarmingReport: Sendable {
     /// Keys that memory had already.
     public internal(set) var held = 0
@@ -10,7 +12,7 @@ public struct WarmingReport: Sendable {
     public internal(set) var absent = 0
     /// Keys that have failed.
     public internal(set) var failed = 0
-    /// Keys that were not read, or not to the end, because the time was over.
+    /// Keys that were not read, or not completely, because the time was over.
     public internal(set) var left = 0
     /// The first failure; `nil` for none.
     public internal(set) var failure: (any Error)?
@@ -36,7 +38,7 @@ public struct WarmingReport: Sendable {
 }
 
 extension WarmingReport {
-    /// What has come of one batch.
+    /// The result of one batch.
     ///
     /// - Parameters:
     ///   - entries: The entries, in the order of the keys.

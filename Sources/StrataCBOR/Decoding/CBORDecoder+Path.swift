@@ -29,9 +29,9 @@ extension CBORDecoder {
     /// let name = try CBORDecoder().select(String.self, at: "customer", "name", from: bytes)
     /// ```
     ///
-    /// Nothing is made of what lies before the part, and what lies behind it is not even looked at: a fault there goes unseen,
-    /// and of a key that a map holds twice the first pair counts. Keys are compared byte by byte, as ``CBOREncoder`` writes
-    /// them.
+    /// Nothing is made of what lies before the part, and what lies behind it is not even looked at: a fault there goes
+    /// unseen, and of a key that a map holds twice the first pair counts. Keys are compared byte by byte, as
+    /// ``CBOREncoder`` writes them.
     ///
     /// O(n) in the bytes up to the end of the part.
     ///
@@ -41,8 +41,8 @@ extension CBORDecoder {
     ///   - others: The steps behind it.
     ///   - bytes: The document.
     /// - Returns: The value; `nil` where the path leads to nothing, or to null.
-    /// - Throws: ``CBORError`` for what is malformed on the way or in the part; what ``decode(_:from:)-(_,[UInt8])`` throws,
-    ///   with paths and offsets that begin at the part.
+    /// - Throws: ``CBORError`` for what is malformed on the way or in the part; what ``decode(_:from:)-(_,[UInt8])``
+    ///   throws, with paths and offsets that begin at the part.
     public func select<Value: Decodable>(
         _ type: Value.Type,
         at first: CBORPathStep,

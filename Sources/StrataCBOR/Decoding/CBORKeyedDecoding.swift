@@ -20,7 +20,8 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         keys.reserveCapacity(Int(record.count))
         for index in record.pairs {
             guard let key = unsafe reader.codingKey(of: reader.entries.base[index]) else {
-                // Text that is not UTF-8 must not be left out in silence: nothing is found under this key, which is an error.
+                // Text that is not UTF-8 must not be left out in silence: nothing is found under this key, which is an
+                // error.
                 let isText = unsafe reader.entries.base[index].isText
                 if isText, let missing = Key(stringValue: "\u{FFFD}") { keys.append(missing) }
                 continue

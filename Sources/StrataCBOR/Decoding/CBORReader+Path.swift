@@ -1,4 +1,4 @@
-/// Coding paths, found by walking the index down to an offset when somebody asks: a decode that succeeds pays nothing
+/// Coding paths, found on demand by walking the index down to an offset: a decode that succeeds pays nothing
 /// for them.
 extension CBORReader {
     /// The path of the item at an offset.

@@ -128,7 +128,7 @@ final class CBORReader {
         return unsafe state
     }
 
-    /// Lets go of the borrowed bytes, or copies them if somebody kept a decoder or a container.
+    /// Lets go of the borrowed bytes, or copies them if a decoder or a container was kept.
     func finish(isShared: Bool) {
         guard isShared else { return }
         let bytes = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 8)

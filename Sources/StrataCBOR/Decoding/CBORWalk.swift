@@ -1,7 +1,7 @@
 /// Goes through a document item by item without an index, and looks no further than where it is sent.
 ///
-/// Every offset is checked before a byte is read. What lies behind the item that is looked for is not looked at, so a fault
-/// there goes unseen.
+/// Every offset is checked before a byte is read. What lies behind the item that is looked for is not looked at, so a
+/// fault there goes unseen.
 @safe
 struct CBORWalk {
     private let base: UnsafeRawPointer

@@ -6,7 +6,7 @@ struct CBOROutput {
     private(set) var base: UnsafeMutableRawPointer
     /// How many bytes have been written.
     ///
-    /// Whoever writes past it through ``base`` has reserved room before.
+    /// Code that writes past it through ``base`` has reserved room before.
     var count = 0
     /// The size of the block; zero while there is none.
     private var capacity: Int

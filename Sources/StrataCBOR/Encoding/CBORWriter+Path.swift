@@ -1,4 +1,4 @@
-/// Coding paths, put together from the bytes when somebody asks: keeping them would cost each encode a boxed key a
+/// Coding paths, put together from the bytes on demand: keeping them would cost each encode a boxed key a
 /// level.
 extension CBORWriter {
     /// The path of the value in a frame.

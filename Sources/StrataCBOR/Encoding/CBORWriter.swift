@@ -120,7 +120,7 @@ final class CBORWriter {
         return unsafe state
     }
 
-    /// Ends the writer: whoever kept a container finds it closed.
+    /// Ends the writer: a container that was kept is closed.
     func end() {
         output.release()
         frames.release()

@@ -3,8 +3,8 @@
 /// A document that is sound but does not fit the type asked for gives a `DecodingError`, and a value that cannot be
 /// encoded an `EncodingError`, as `Codable` users expect.
 ///
-/// `description` tells the code, the place and what was expected there, and nothing of the payload. Map keys may be
-/// user data too, so that ``codingPath`` has to be asked for.
+/// `description` tells the code, the place and what was expected there, and shows nothing of the payload. Map keys may
+/// be user data too, so that ``codingPath`` has to be asked for.
 public struct CBORError: Error, Sendable, CustomStringConvertible {
     /// The kinds of faults.
     ///

@@ -10,7 +10,8 @@ enum CBORTime {
 
     /// Whole seconds since 1970 and a fraction in the coarsest unit that leads back to the very same number.
     ///
-    /// Nanoseconds do for all dates but those of the hundred days around the turn to 2001, which are kept in finer steps.
+    /// Nanoseconds do for all dates but those of the hundred days around the turn to 2001, which are kept in finer
+    /// steps.
     static func split(secondsSince2001 seconds: Double) -> (whole: Int64, power: Int, parts: UInt64)? {
         let floor = seconds.rounded(.down)
         guard let since2001 = Int64(exactly: floor) else { return nil }

@@ -5,16 +5,17 @@ public import Strata
 public import StrataRedis
 
 extension CachePlan {
-    /// Reads what a configuration says of caches: of all in the section `defaults`, of one in `caches.<name>`.
+    /// Reads the settings of caches from a configuration: those of all from the section `defaults`, those of one from
+    /// `caches.<name>`.
     ///
-    /// For a cache the section of its name counts first, then what ``override(_:_:)`` says for it, then the section
-    /// `defaults`, then ``defaults``. What a plan has read before is forgotten.
+    /// For a cache the section of its name counts first, then its ``override(_:_:)``, then the section `defaults`, then
+    /// ``defaults``. Settings that the plan has read before no longer count.
     ///
     /// - Parameters:
     ///   - config: The section with `defaults` and `caches`.
     ///   - compressions: The compressions that the key `compression` may name.
-    /// - Throws: ``ConfigurationError`` for the section `defaults`. A section of a cache is read when that is made, and
-    ///   throws then.
+    /// - Throws: ``ConfigurationError`` for the section `defaults`. The section of a cache is read when the cache is
+    ///   made, and throws then.
     public mutating func read(
         _ config: ConfigReader,
         compressions: [String: ByteStage] = [:]
@@ -35,8 +36,8 @@ extension CachePlan {
 }
 
 extension RedisCaches {
-    /// The client and the named caches of a service as its configuration says: the keys of `docs/configuration.md`, at
-    /// the reader itself.
+    /// The client and the named caches of a service by its configuration: the keys of `docs/configuration.md`, at the
+    /// reader itself.
     ///
     /// ```swift
     /// let config = ConfigReader(provider: EnvironmentVariablesProvider()).scoped(to: "strata")
@@ -46,11 +47,11 @@ extension RedisCaches {
     ///
     /// - Parameters:
     ///   - config: The section with `redis`, `defaults` and `caches`.
-    ///   - plan: What the code says; a configuration changes it.
+    ///   - plan: The settings of the code, which the configuration overrides.
     ///   - compressions: The compressions that the key `compression` may name: `["zstd": .zstd()]`.
     ///   - logger: As for the client and the caches.
-    /// - Throws: ``ConfigurationError``; ``/StrataRedis/RedisError/Code/invalidConfiguration`` for what only the client
-    ///   can tell, such as a certificate that cannot be read.
+    /// - Throws: ``ConfigurationError``; ``/StrataRedis/RedisError/Code/invalidConfiguration`` for errors that only the
+    ///   client can find, such as a certificate that cannot be read.
     public convenience init(
         config: ConfigReader,
         plan: CachePlan = CachePlan(),

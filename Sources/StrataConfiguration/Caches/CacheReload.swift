@@ -8,8 +8,8 @@ public import StrataRedis
 public import ServiceLifecycle
 #endif
 
-/// Follows the configuration of a service while it runs: what can change without a restart does, and of the rest the
-/// log has a line.
+/// Follows the configuration of a service while it runs: applies changes that need no restart, and logs a line for the
+/// others.
 ///
 /// ```swift
 /// let file = try await ReloadingFileProvider<JSONSnapshot>(filePath: "/etc/shop/config.json")
@@ -19,8 +19,8 @@ public import ServiceLifecycle
 /// let group = ServiceGroup(services: [file, caches, reload], logger: logger)
 /// ```
 ///
-/// A configuration is taken as a whole: when one of its values makes no sense, nothing changes, the log names the key,
-/// and what was in force stays so. `docs/configuration.md` says of each key whether a change takes effect.
+/// A configuration is taken as a whole: if one of its values makes no sense, the old configuration stays in force, and
+/// the log names the key. `docs/configuration.md` says for each key whether a change takes effect.
 public final class CacheReload: Sendable {
     private struct State: Sendable {
         /// What the log has a line of, so that it has one.
@@ -39,13 +39,13 @@ public final class CacheReload: Sendable {
     private let configured: Set<String>
     private let state: Locked<State>
 
-    /// Follows from what the configuration says now.
+    /// A service that follows the configuration from its present state.
     ///
     /// - Parameters:
     ///   - caches: The caches, and the client, that were made from it.
     ///   - config: The same reader.
-    ///   - logger: Gets a line for each change, for each configuration that cannot be used, and for what waits for a
-    ///     restart.
+    ///   - logger: Gets a line for each change, for each configuration that cannot be used, and for changes that wait
+    ///     for a restart.
     public init(of caches: RedisCaches, from config: ConfigReader, logger: Logger? = nil) {
         self.caches = caches
         self.config = config

@@ -8,7 +8,7 @@ extension FreshnessPolicy {
     ///
     /// - Parameters:
     ///   - config: The section of the policy.
-    ///   - standard: What counts where a key is missing.
+    ///   - standard: The values of missing keys.
     /// - Throws: ``ConfigurationError``.
     public init(
         config: ConfigReader,
@@ -24,7 +24,7 @@ extension LeaseOptions {
     ///
     /// - Parameters:
     ///   - config: The section of the options.
-    ///   - standard: What counts where a key is missing.
+    ///   - standard: The values of missing keys.
     /// - Throws: ``ConfigurationError``.
     public init(config: ConfigReader, default standard: LeaseOptions = LeaseOptions()) throws(ConfigurationError) {
         self = standard
@@ -37,7 +37,7 @@ extension RetryPolicy {
     ///
     /// - Parameters:
     ///   - config: The section of the policy.
-    ///   - standard: What counts where a key is missing.
+    ///   - standard: The values of missing keys.
     /// - Throws: ``ConfigurationError``.
     public init(config: ConfigReader, default standard: RetryPolicy = RetryPolicy()) throws(ConfigurationError) {
         self = standard
@@ -51,7 +51,7 @@ extension CacheSettings {
     ///
     /// - Parameters:
     ///   - config: The section of the cache.
-    ///   - standard: What counts where a key is missing.
+    ///   - standard: The values of missing keys.
     ///   - compressions: The compressions that the key `compression` may name.
     /// - Throws: ``ConfigurationError``.
     public init(

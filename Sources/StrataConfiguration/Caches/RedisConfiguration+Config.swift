@@ -3,14 +3,14 @@ public import Configuration
 public import StrataRedis
 
 extension RedisConfiguration {
-    /// A configuration from that of the service.
+    /// A configuration of the client from that of the service.
     ///
     /// ```swift
     /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
     /// let redis = try RedisClient(RedisConfiguration(config: config.scoped(to: "strata.redis")))
     /// ```
     ///
-    /// Reads the keys that `docs/configuration.md` lists under `redis`, at the reader itself. The server is needed:
+    /// Reads the keys that `docs/configuration.md` lists under `redis`, at the reader itself. The server is required:
     /// `url`, `endpoints` or `sentinels.endpoints`. Passwords, and the URL, which may hold one, are read as secrets.
     ///
     /// - Parameter config: The section of the client.
@@ -19,7 +19,7 @@ extension RedisConfiguration {
         try self.init(config: config.snapshot())
     }
 
-    /// A configuration from a snapshot of that of the service.
+    /// A configuration of the client from a snapshot of that of the service.
     ///
     /// - Parameter config: The section of the client.
     /// - Throws: ``ConfigurationError``.

@@ -1,7 +1,7 @@
 #if Configuration
 /// Why a configuration cannot be used.
 ///
-/// It names the key and says what may stand there. It never holds the value: under a wrong key that may be a password.
+/// It names the key and says which values it takes. It never holds the value: under a wrong key that may be a password.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// What is wrong.
     ///
@@ -10,23 +10,23 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let description: String
 
-        /// The value has not the form that the key takes, such as a duration.
+        /// The value does not have the form that the key takes, such as a duration.
         public static let wrongForm = Code(description: "wrong form")
         /// The number, duration or size is too small or too large.
         public static let outOfRange = Code(description: "out of range")
         /// The value is none of the words that the key takes.
         public static let unknownValue = Code(description: "unknown value")
-        /// A value is needed that is not there.
+        /// A required value is missing.
         public static let missing = Code(description: "missing")
-        /// Two keys contradict each other, or one lacks another.
+        /// Two keys contradict each other, or one needs another that is missing.
         public static let conflict = Code(description: "conflict")
     }
 
     /// What is wrong.
     public var code: Code
-    /// The key, as the reader that was given is asked for it: `redis.connectTimeout`.
+    /// The key, as seen from the reader that was passed: `redis.connectTimeout`.
     public var key: String
-    /// What is wrong and what would be right, for a person.
+    /// What is wrong and what would be valid, for a person.
     public var message: String
     /// The error behind this one, if there is one.
     public var cause: (any Error)?

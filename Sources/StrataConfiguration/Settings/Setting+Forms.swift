@@ -9,7 +9,7 @@ extension Setting {
     ///   - path: What it sets.
     ///   - form: How it is written.
     ///   - text: Writes it.
-    ///   - read: Reads it; `nil` where it is not there.
+    ///   - read: Reads it; `nil` if it is not there.
     init<Value>(
         _ key: String,
         _ path: Path<Value>,

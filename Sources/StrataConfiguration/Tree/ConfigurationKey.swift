@@ -8,13 +8,13 @@ internal import StrataRedis
 /// for key in ConfigurationKey.all { print(key.path, key.form, key.standard ?? "") }
 /// ```
 ///
-/// `docs/configuration.md` has the same list with a word on each.
+/// `docs/configuration.md` has the same list with an explanation of each.
 public struct ConfigurationKey: Sendable, Hashable {
-    /// The key with its sections, such as `redis.breaker.window`; `<name>` stands for that of a cache.
+    /// The key with its sections, such as `redis.breaker.window`; `<name>` stands for the name of a cache.
     public let path: String
     /// How its value is written: `duration`, `size`, `text`, or the words that it takes.
     public let form: String
-    /// What counts where it is missing; `nil` for nothing.
+    /// The value when it is missing; `nil` for none.
     public let standard: String?
     /// Whether its value is a secret, which no report of accesses shows.
     public let isSecret: Bool
@@ -31,8 +31,8 @@ public struct ConfigurationKey: Sendable, Hashable {
 
     /// All keys, in the order of their sections: `redis`, `defaults`, `caches.<name>`, `retry`.
     ///
-    /// The keys of a cache stand for both `defaults` and `caches.<name>`: what is missing in the second counts from the
-    /// first.
+    /// The keys of a cache appear under both `defaults` and `caches.<name>`: a key that is missing in the second is
+    /// taken from the first.
     public static let all: [ConfigurationKey] = {
         let standard = RedisConfiguration(endpoint: .tcp(host: "localhost"))
         let server = ServerSettings()

@@ -3,8 +3,8 @@ public import Foundation
 
 /// A key that no part of Strata reads: most likely a misspelt one.
 ///
-/// Providers of swift-configuration answer for keys that they are asked for, and do not list those that they have. So
-/// this compares names that you have: those of the environment, or of a file.
+/// Providers of swift-configuration answer when they are asked for a key, but do not list their keys. So this compares
+/// names that you have: those of the environment, or of a file.
 ///
 /// ```swift
 /// for key in UnknownKey.find(inJSON: try Data(contentsOf: file), under: "strata", caches: ["products", "sessions"]) {
@@ -14,10 +14,10 @@ public import Foundation
 public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
     /// The key, as it was found.
     public let key: String
-    /// The key that may be meant; `nil` when none is near.
+    /// The key that may be meant; `nil` when none is similar.
     public let suggestion: String?
 
-    /// The key, and the one that may be meant.
+    /// The key, and the key that may be meant.
     public var description: String {
         suggestion.map { "\(key) is no key of Strata: \($0) is" } ?? "\(key) is no key of Strata"
     }
@@ -26,7 +26,7 @@ public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - keys: Keys with dots between their parts, beginning with the section: `redis.connectTimeout`.
-    ///   - caches: The names of the caches; `nil` takes any name for that of a cache.
+    ///   - caches: The names of the caches; with `nil` any name counts as one.
     /// - Returns: The unknown ones, in their order.
     public static func find(among keys: some Sequence<String>, caches: [String]? = nil) -> [UnknownKey] {
         find(among: keys, caches: caches, separator: ".") { $0 }
@@ -35,9 +35,9 @@ public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
     /// The unknown ones among variables of the environment.
     ///
     /// - Parameters:
-    ///   - variables: The names of variables; those that do not begin with the prefix are passed by.
-    ///   - prefix: The section of Strata as a variable has it: `STRATA` for a reader that is scoped to `strata`.
-    ///   - caches: The names of the caches; `nil` takes any name for that of a cache.
+    ///   - variables: The names of variables; those that do not begin with the prefix are ignored.
+    ///   - prefix: The section of Strata in the form of a variable: `STRATA` for a reader that is scoped to `strata`.
+    ///   - caches: The names of the caches; with `nil` any name counts as one.
     /// - Returns: The unknown ones, in their order.
     public static func find(
         inEnvironment variables: some Sequence<String>,
@@ -55,9 +55,9 @@ public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - data: The file.
     ///   - section: The section of Strata in the file, with dots between its parts; empty for the whole file.
-    ///   - caches: The names of the caches; `nil` takes any name for that of a cache.
-    /// - Returns: The unknown ones, in alphabetical order; none for what is no JSON object, which is the provider's to
-    ///   say.
+    ///   - caches: The names of the caches; with `nil` any name counts as one.
+    /// - Returns: The unknown ones, in alphabetical order; none for a file that is no JSON object, which the provider
+    ///   reports.
     public static func find(inJSON data: Data, under section: String = "", caches: [String]? = nil) -> [UnknownKey] {
         var root = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] ?? [:]
         for part in section.split(separator: ".") { root = root[String(part)] as? [String: Any] ?? [:] }

@@ -2,9 +2,9 @@
 public import Strata
 
 extension DiskStore {
-    /// A small store for settings and the like, by name: nothing in it is ever evicted or given up.
+    /// A small store for settings and the like, by name, which never evicts or drops a value.
     ///
-    /// It is a ``DiskLevel`` with other rules: values do not expire, a domain that is full refuses new ones
+    /// It is a ``DiskLevel`` with other rules: values do not expire, a full domain refuses new ones
     /// (``DiskError/Code/noRoom``), and bytes that cannot be decoded are an error and not a miss. For values that are
     /// read often, put memory above it.
     ///
@@ -18,7 +18,7 @@ extension DiskStore {
     /// the same time, in several processes too: each set is a transaction of its own.
     ///
     /// - Parameters:
-    ///   - name: The name of the domain; `nil` for the one that the whole process shares.
+    ///   - name: The name of the domain; `nil` for the default domain, which the whole process shares.
     ///   - codec: How values become bytes.
     ///   - limit: How much it may hold, in bytes: keys, values and 128 bytes an entry.
     /// - Returns: A level.
@@ -44,7 +44,7 @@ extension DiskStore {
     /// A small store for settings and the like, by name, with values as CBOR.
     ///
     /// - Parameters:
-    ///   - name: The name of the domain; `nil` for the one that the whole process shares.
+    ///   - name: The name of the domain; `nil` for the default domain, which the whole process shares.
     ///   - limit: How much it may hold, in bytes: keys, values and 128 bytes an entry.
     /// - Returns: A level.
     public func domain<Key: KeyRepresentable, Value: Codable & Sendable>(

@@ -2,7 +2,7 @@
 public import Strata
 
 extension DiskLevel: AtomicLevel {
-    /// What the file has of a key, whoever has written it.
+    /// The entry of a key in the file, no matter which process wrote it.
     ///
     /// One read.
     ///
@@ -26,7 +26,7 @@ extension DiskLevel: AtomicLevel {
     /// Replaces or removes the entry that was read, if it is still there, in one transaction.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/tooLarge``, and then the old entry
-    ///   stays; ``DiskError/Code/noRoom`` where nothing is evicted for the new one; what ``store(_:for:)`` throws.
+    ///   stays; ``DiskError/Code/noRoom`` if the level does not evict; the errors of ``store(_:for:)``.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let bytes = key.keyBytes
         let now = wall.now()
@@ -43,9 +43,9 @@ extension DiskLevel: AtomicLevel {
         return nil
     }
 
-    /// Gives a value that is there another lifetime, in one write transaction.
+    /// Gives an existing value another lifetime, in one write transaction.
     ///
-    /// The value is read, and neither decoded nor written anew.
+    /// The value is read, but neither decoded nor written again.
     ///
     /// - Throws: ``/Strata/CacheError/Code/codec`` for a value with a higher schema number, which is left alone;
     ///   ``DiskError``; `CancellationError`.

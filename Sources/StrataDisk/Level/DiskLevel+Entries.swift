@@ -16,7 +16,7 @@ extension DiskLevel {
         return entry(of: stored, .value(try codec.open(EncodedValue(stored), at: place(key))), now)
     }
 
-    /// What is kept in the place of a value whose lifetime changes; `nil` where there is none, or it is not to be kept.
+    /// What is kept in the place of a value whose lifetime changes; `nil` if there is none, or it is not to be kept.
     func relived(_ stored: StoredEntry, _ key: [UInt8], _ change: LifetimeChange, _ now: ClockReading) -> StoredEntry? {
         guard stored.kind == 0, isInTime(stored, now), (try? codec.check(EncodedValue(stored))) != nil,
             let changed = change.applied(

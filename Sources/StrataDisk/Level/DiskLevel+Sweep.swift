@@ -2,19 +2,20 @@
 internal import Strata
 
 extension DiskLevel {
-    /// Removes all entries of the namespace that have expired, and tells which.
+    /// Removes all expired entries of the namespace, and reports them.
     ///
-    /// Not needed for keeping to the limit: for giving room back to others. What may still be served as stale stays.
+    /// The level keeps to its limit without this call, which gives room back to other namespaces. Entries that may
+    /// still be served while stale stay.
     ///
-    /// - Parameter report: Told the bytes of each key, once it is gone.
+    /// - Parameter report: Gets the bytes of each key, once it is gone.
     /// - Returns: How many there were.
-    /// - Throws: ``DiskError``; `CancellationError`. What was reported until then is gone.
+    /// - Throws: ``DiskError``; `CancellationError`. Entries that were reported by then are gone.
     @discardableResult
     public func removeExpired(_ report: (_ key: [UInt8]) -> Void = { _ in }) async throws -> Int {
         try await counting { try await space.removeExpired(now: wall.now().wall, report) }
     }
 
-    /// Waits for a sweep that is running, and while the order of use is written down.
+    /// Waits for a running sweep, and until the order of use is written.
     public func drain(within limit: Duration) async { await space.background.drain(within: limit) }
 
     /// Counts an entry that was not kept, and begins a sweep when the namespace is nearly full, or the file is.
@@ -40,7 +41,7 @@ extension DiskLevel {
     }
 }
 
-/// Who hears of what the sweeps of a namespace drop.
+/// The observers of what the sweeps of a namespace drop.
 final class DiskSweeps: Sendable {
     private let listener = Locked<(@Sendable ([[UInt8]]) async -> Void)?>(nil)
 

@@ -10,8 +10,8 @@ public import Strata
 ///     .compose(DiskLevel(store, namespace: "products", limit: 1 << 30))
 /// ```
 ///
-/// Entries leave when they have expired, and, when the level needs room, in the order of their last use. What is
-/// written survives the end of the process; it may be shared with other processes, which are not told of changes.
+/// Entries leave when they expire, and, when the level needs room, in the order of their last use. Writes survive the
+/// end of the process. Other processes may share the file; they are not told of changes.
 ///
 /// | operation | transactions |
 /// |---|---|
@@ -20,19 +20,20 @@ public import Strata
 /// | set | 1 write |
 /// | remove, clear | 1 read, and 1 write if there is something to remove |
 ///
-/// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that
-/// seem to come from the future are misses, but for those that stay fresh without end; set forward, entries expire
-/// early.
+/// Lifetimes are stored by the system's clock, the only one that outlives a restart. If the clock is set back, entries
+/// that seem to come from the future are misses, except those that stay fresh without end; if it is set forward,
+/// entries expire early.
 ///
-/// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call is given up.
+/// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call returns at
+/// once.
 public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
-    /// What becomes of bytes of which the codec can make no value.
+    /// What becomes of bytes that the codec cannot decode.
     ///
-    /// Another type of values may have written them: they are never deleted for that.
+    /// A cache with another type of values may have written them, so they are never deleted for that reason.
     public enum Undecodable: Sendable, Hashable {
         /// The key is a miss.
         case miss
-        /// The get throws ``/Strata/CacheError/Code/codec``, and no answer of a source takes the place of the bytes.
+        /// The get throws ``/Strata/CacheError/Code/codec``, and no answer of a source replaces the bytes.
         case fail
     }
 
@@ -40,10 +41,10 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public let store: DiskStore
     /// The part of the file that belongs to this level.
     public let namespace: String
-    /// How much the level may hold, in bytes: of each entry its value, 128 bytes, and its key and its tags twice, for
-    /// they stand in an index as well; 16 bytes more a tag.
+    /// How much the level may hold, in bytes: for each entry its value, 128 bytes, its key and its tags twice, since an
+    /// index holds them too, and 16 bytes more for each tag.
     public let limit: Int
-    /// How long values are good for that have no lifetime of their own; `nil` for ever.
+    /// How long values without a lifetime of their own are good; `nil` for ever.
     public let freshness: FreshnessPolicy?
     let codec: Codec<Value>
     let undecodable: Undecodable
@@ -61,10 +62,10 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///   - store: The file.
     ///   - namespace: The part of it that belongs to this level.
     ///   - codec: How values become bytes.
-    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said. Of several levels in one namespace
-    ///     each keeps to its own.
-    ///   - freshness: How long values are good for that have no lifetime of their own; `nil` for ever.
-    ///   - undecodable: What becomes of bytes of which the codec can make no value.
+    ///   - limit: How much the level may hold, in bytes; 100 MiB by default. Each of several levels in one namespace
+    ///     keeps to its own limit.
+    ///   - freshness: How long values without a lifetime of their own are good; `nil` for ever.
+    ///   - undecodable: What becomes of bytes that the codec cannot decode.
     public init(
         _ store: DiskStore,
         namespace: String,
@@ -87,8 +88,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// - Parameters:
     ///   - store: The file.
     ///   - namespace: The part of it that belongs to this level.
-    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said.
-    ///   - freshness: How long values are good for that have no lifetime of their own; `nil` for ever.
+    ///   - limit: How much the level may hold, in bytes; 100 MiB by default.
+    ///   - freshness: How long values without a lifetime of their own are good; `nil` for ever.
     public init(
         _ store: DiskStore,
         namespace: String,
@@ -119,19 +120,20 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// Where its entries come from.
     public var origin: EntryOrigin? { .disk }
 
-    /// True.
+    /// Always `true`: the file keeps values.
     public var isStorage: Bool { true }
 
-    /// How the level was used since it was made.
+    /// How the level has been used since it was made.
     public var statistics: DiskStatistics { counters.snapshot }
 
     // MARK: Reading
 
-    /// The entry of a key; `nil` when there is none, or none that can be used.
+    /// The entry of a key; `nil` when there is no usable one.
     ///
-    /// A row whose bytes do not agree with their checksum is deleted.
+    /// A row whose checksum does not match its bytes is deleted.
     ///
-    /// - Throws: ``DiskError``; `CancellationError`; ``/Strata/CacheError/Code/codec`` where the level says so.
+    /// - Throws: ``DiskError``; `CancellationError`; ``/Strata/CacheError/Code/codec`` if the level was made to fail
+    ///   for bytes that it cannot decode.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.awaited != nil { return nil }
         guard !request.skipsReading(self) else {
@@ -222,7 +224,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 
     // MARK: Writing
 
-    /// Keeps an entry; when this returns, it is there for good, and the level within its limit.
+    /// Stores an entry durably, and keeps the level within its limit.
     ///
     /// The level of a ``/Strata/ProviderCache`` does not keep an entry for which it has no room; that is no error.
     ///
@@ -270,7 +272,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         try await counting { try await space.removeAll(tagged: tags) }
     }
 
-    /// Evicts until the namespace holds no more than that.
+    /// Evicts until the namespace holds no more than this many bytes.
     ///
     /// - Parameter bytes: How much may stay.
     /// - Throws: ``DiskError``; `CancellationError`.
@@ -285,13 +287,13 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         try await counting { try await space.usage() }
     }
 
-    /// The one that was there when the level was made.
+    /// The clock that was current when the level was made.
     public var clock: CacheClock? { time }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }
 
-    /// `disk`, with namespace, file, limit, and what values are compressed and protected by.
+    /// `disk`, with namespace, file, limit, compression and protection.
     public var label: LevelLabel {
         let counted = statistics
         let size =

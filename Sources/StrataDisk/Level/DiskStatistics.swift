@@ -1,17 +1,17 @@
 #if Disk
 internal import Strata
 
-/// How a level on disk was used.
+/// How a level on disk has been used.
 public struct DiskStatistics: Sendable, Hashable {
     /// Reads that have found an entry.
     public var hits = 0
     /// Reads that have found none, or an expired one.
     public var misses = 0
-    /// Reads that have found bytes of which no value can be made.
+    /// Reads that have found bytes that cannot be decoded.
     public var unusable = 0
     /// Calls that have failed at the disk.
     public var failures = 0
-    /// Entries that were not kept, since there was no room for them.
+    /// Entries that were not kept because there was no room for them.
     public var unkept = 0
     /// Entries that a sweep at 95 % of the limit has dropped.
     public var swept = 0

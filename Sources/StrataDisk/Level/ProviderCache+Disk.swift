@@ -10,16 +10,16 @@ extension ProviderCache {
     ///
     /// - Parameters:
     ///   - store: The file.
-    ///   - namespace: The part of it that holds the records, of all providers.
-    ///   - memory: How much memory may hold: 10 000 records if nothing is said.
-    ///   - limit: How much the namespace may hold, in bytes; 300 MiB if nothing is said. A record that it has no room
-    ///     for stays in memory alone. From 95 % of the limit on a sweep in the background drops what was used longest
-    ///     ago, from memory too, until 70 % are left; never records whose lifetime is ``EntryLifetime/unlimited`` or
-    ///     whose provider is not ``CacheProvider/isExpirable``.
-    ///   - freshness: How long records last whose provider does not say, how long stale ones are served, and how long
-    ///     callers wait.
-    ///   - failureBackOff: For how long a record is not loaded again after an error, by any call that evicts nothing;
-    ///     doubled with each failure in a row. `nil` loads again at once.
+    ///   - namespace: The part of it that holds the records of all providers.
+    ///   - memory: How much memory may hold; 10 000 records by default.
+    ///   - limit: How much the namespace may hold, in bytes; 300 MiB by default. A record that does not fit stays in
+    ///     memory alone. From 95 % of the limit on, a sweep in the background drops the least recently used records,
+    ///     from memory too, until 70 % are left. It never drops records whose lifetime is ``EntryLifetime/unlimited``
+    ///     or whose provider is not ``CacheProvider/isExpirable``.
+    ///   - freshness: How long records last if their provider does not say, how long stale ones are served, and how
+    ///     long callers wait.
+    ///   - failureBackOff: How long a record is not loaded again after an error, by any call that evicts nothing;
+    ///     doubled with each failure in a row. With `nil` it is loaded again at once.
     public init(
         _ store: DiskStore,
         namespace: String,

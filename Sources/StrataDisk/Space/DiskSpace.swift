@@ -44,7 +44,7 @@ final class DiskSpace: Sendable {
 
     // MARK: Reading
 
-    /// What there is of a key; a use is noted by whoever can use it.
+    /// The stored bytes of a key; the caller notes a use, if it can use them.
     func find(_ key: [UInt8]) async throws -> Found {
         try await store.read { [name] db, file in try Self.find(key, name, db, file) }
     }
@@ -129,7 +129,7 @@ final class DiskSpace: Sendable {
     ///   - key: Its key.
     ///   - sparesNewer: Whether one with a higher schema number, which has not expired, stays in its place.
     ///   - now: The time, by which entries expire.
-    /// - Returns: What has come of it.
+    /// - Returns: The outcome.
     /// - Throws: ``DiskError``; ``/Strata/CacheError/Code/tooLarge``.
     func store(_ entry: StoredEntry, _ key: [UInt8], sparesNewer: Bool = false, now: Int64) async throws -> Written {
         let size = entry.size(key)

@@ -4,7 +4,7 @@ internal import Strata
 
 /// Why a disk could not be read or written.
 ///
-/// Neither keys nor values are in it.
+/// It contains neither keys nor values.
 public struct DiskError: Error, Sendable, CustomStringConvertible {
     /// What kind of failure it was.
     ///
@@ -27,7 +27,7 @@ public struct DiskError: Error, Sendable, CustomStringConvertible {
         public static let foreign = Code(description: "foreign")
         /// The file was made by a later release; nothing in it was touched.
         public static let newerFormat = Code(description: "newer format")
-        /// The namespace has no room, and is not allowed to evict.
+        /// The namespace has no room, and may not evict.
         public static let noRoom = Code(description: "no room")
         /// The store was closed.
         public static let closed = Code(description: "closed")
@@ -39,7 +39,7 @@ public struct DiskError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What went wrong, for a person.
     public var message: String
-    /// The extended result code of SQLite, where it comes from there.
+    /// The extended result code of SQLite, if the error comes from it.
     public var sqliteCode: Int32?
 
     init(_ code: Code, _ message: String, sqliteCode: Int32? = nil) {

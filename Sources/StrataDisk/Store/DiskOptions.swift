@@ -8,12 +8,12 @@
 /// | lockTimeout | 5 s | longer than another process writes, or opens the file |
 /// | readers | 4 | as many reads at a time |
 public struct DiskOptions: Sendable, Hashable {
-    /// What a write that has returned survives.
+    /// What a completed write survives.
     public enum Durability: Sendable, Hashable {
-        /// The end of the process, by kill -9 too. After a power cut the newest writes may be missing, never half
-        /// there.
+        /// The end of the process, also by kill -9. After a power cut the newest writes may be missing, but none is
+        /// there in part.
         case process
-        /// A power cut too, at the price of waiting for the disk with each write.
+        /// Also a power cut, at the price of waiting for the disk with each write.
         case power
     }
 
@@ -25,7 +25,7 @@ public struct DiskOptions: Sendable, Hashable {
         case fail
     }
 
-    /// What a write that has returned survives.
+    /// What a completed write survives.
     public var durability: Durability
     /// What becomes of a file that is no database, or a damaged one.
     public var corruption: Corruption
@@ -33,7 +33,7 @@ public struct DiskOptions: Sendable, Hashable {
     public var lockTimeout: Duration
     /// How many reads run at a time, from 1 up.
     public var readers: Int
-    /// How large the file may grow, in bytes, whatever the namespaces hold; `nil` leaves that to the disk.
+    /// How large the file may grow, in bytes, no matter what the namespaces may hold; with `nil` the disk is the limit.
     public var fileLimit: Int?
 
     /// Options, each with its default.

@@ -11,13 +11,13 @@ internal import Strata
 /// let pages = DiskLevel<String, [UInt8]>(store, namespace: "pages", codec: .bytes, limit: 1 << 30)
 /// ```
 ///
-/// Several processes may share the file. What is written is there or not there after a crash, never half.
+/// Several processes may share the file. After a crash a write is there as a whole or not at all.
 ///
 /// The file is opened by the first call that needs it, on a thread of its own: nothing here blocks the threads of
-/// tasks. Calls that come meanwhile wait for it, too; one that is cancelled leaves at once. A file that cannot be
-/// opened fails those calls and is tried again by the next. A file that is no database is set aside
+/// tasks. Calls that come meanwhile wait for it, too; a cancelled one returns at once. If the file cannot be opened
+/// those calls fail, and the next one tries again. A file that is no database is set aside
 /// (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or deleted, a new
-/// one takes its place. A file in which damage was met is looked through whole before it is used again.
+/// one takes its place. A file in which damage was found is checked as a whole before it is used again.
 public final class DiskStore: Sendable, CustomStringConvertible {
     private struct State {
         var file: OpenFile?
@@ -37,13 +37,13 @@ public final class DiskStore: Sendable, CustomStringConvertible {
 
     enum Opening: Hashable, Sendable { case file }
 
-    /// A store at a place.
+    /// A store in a file.
     ///
     /// Nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - path: The file. Its folder is made if it is missing; beside it lie, while it is open, files that end in
-    ///     `-wal`, `-shm` and `.lock`.
+    ///   - path: The file. Its folder is made if it is missing. While the file is open, files that end in `-wal`,
+    ///     `-shm` and `.lock` lie beside it.
     ///   - options: How it is opened and used.
     public init(path: String, options: DiskOptions = DiskOptions()) {
         self.path = path

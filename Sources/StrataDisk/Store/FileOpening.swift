@@ -91,7 +91,7 @@ struct FileOpening {
     ///
     /// By SQLite: another way to open and close the file would end the locks that this process has on it by other
     /// stores (sqlite.org/howtocorrupt.html §2.2). A file that is not there is ours to make, and a damaged one is for
-    /// ``open(isSuspect:)``. One that another program keeps locked is nobody's until it is known whose it is.
+    /// ``open(isSuspect:)``. One that another program keeps locked is left alone until its owner is known.
     private func refuseOthers() throws {
         do {
             try look(isReadOnly: true)

@@ -11,11 +11,10 @@ internal import Glibc
 struct FileOwner {
     let path: String
 
-    /// Makes the file where it is not there, and does not believe one that others have made, or that everybody may
-    /// write to.
+    /// Makes the file where there is none, and rejects one that another user has made, or that every user may write to.
     ///
-    /// What SQLite makes beside it takes its mode. What this makes is closed at once, which ends no lock: nobody has
-    /// one on a file that was not there.
+    /// SQLite gives the files beside it the same mode. The new file is closed at once, which ends no lock: a file that
+    /// was not there has none.
     ///
     /// - Throws: ``DiskError/Code/cannotOpen``.
     func claim() throws {

@@ -37,7 +37,7 @@ final class WriteTurn: Sendable {
     }
 
     private let current = Locked<Turn?>(nil)
-    /// How many pauses a connection takes that nobody has called a write on.
+    /// How many pauses a connection takes while no write is called on it.
     private let most: Int
 
     init(_ timeout: Duration) {

@@ -41,7 +41,7 @@ package enum HTTPAnswer {
         return response
     }
 
-    /// The fields of the response that says that the caller has this one already; `nil` where it has not.
+    /// The fields of the response that says that the caller has this one already; `nil` if it has not.
     ///
     /// - Parameters:
     ///   - request: The fields of the request.

@@ -38,12 +38,12 @@ extension HTTPCache {
                 continue
             }
             guard claim.own.haveSeenOther(than: found.version) else { return claim }
-            // It may have been stored since it was looked for; or what is there is void.
+            // It may have been stored since the look; or the stored one is void.
             return try await find(target).version == found.version ? claim : nil
         }
     }
 
-    /// The rights to fill what is kept of a URL, and the key for a request; what is kept for nobody takes none.
+    /// The rights to fill what is kept of a URL, and the key for a request; a response that is not kept takes none.
     func rights(_ target: HTTPTarget, _ key: HTTPResource) async -> Claim {
         guard !target.base.isTooLong else { return Claim(base: FillRights(), key: key, own: FillRights()) }
         guard key != target.base else {

@@ -2,10 +2,10 @@ internal import Strata
 
 /// Collapsed requests (RFC 9111 §4): of GETs that miss the same response at once, one goes on to the server.
 ///
-/// Nobody is handed what another has got: who has waited looks into the storage again, and is judged there by the rules
-/// for stored responses. So one caller's credentials, failure or forgotten response never becomes another's.
+/// No caller is handed another's response: a caller that has waited looks into the storage again, and the rules for
+/// stored responses decide there. So one caller's credentials, failure or forgotten response never becomes another's.
 extension HTTPCache {
-    /// What has come of a request that others may have waited for.
+    /// The outcome of a request that others may have waited for.
     struct Landed: Sendable {
         var outcome: Exchanged
         var reuse: Reuse
@@ -17,8 +17,7 @@ extension HTTPCache {
     enum Collapse {
         /// It was this caller's.
         case own(Result<Exchanged, any Error>)
-        /// It was another's, and the storage is to be looked into; whether it says nothing of what the next one comes
-        /// to.
+        /// It was another's: look into the storage; whether it says nothing about the outcome of the next one.
         case other(saysNothing: Bool)
     }
 
@@ -60,7 +59,7 @@ extension HTTPCache {
         since start: MonotonicInstant
     ) async throws -> Collapse {
         var hasWaited = false
-        // Who asks the server waits for it as long as the fetcher does.
+        // The caller that asks the server waits as long as the fetcher does.
         let left = max(.zero, collapseLimit - start.duration(to: time.now))
         let limit = exchanges.isUnderWay(key) ? WaitLimit(sinceJoining: left) : .unlimited
         do {

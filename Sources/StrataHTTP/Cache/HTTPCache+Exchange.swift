@@ -14,7 +14,7 @@ extension HTTPCache {
         var variantsEnd = MonotonicInstant.distantPast
         /// The tags of the list of variants, which have to be those of all of them.
         var variantsTags: [String] = []
-        /// The write that the response comes from; `nil` where there is none.
+        /// The write that the response comes from; `nil` if there is none.
         var version: EntryVersion?
     }
 
@@ -28,15 +28,15 @@ extension HTTPCache {
         case reply(HTTPReply)
         /// The server has failed, and the stored one may stand in.
         case failed
-        /// Another process has asked in place of this one: what is stored is to be looked at again.
+        /// Another process has asked in place of this one: look at the storage again.
         case elsewhere
     }
 
-    /// Who is answered with what was kept.
+    /// Which callers may be answered with the stored response.
     enum Reuse: Sendable {
-        /// Whoever asks the same.
+        /// Any caller that sends the same request.
         case all
-        /// Nobody: it is not kept, or not fresh.
+        /// No other caller: it is not kept, or not fresh.
         case none
         /// That is not known: it was overtaken by an invalidation, or another has asked.
         case unknown
@@ -193,8 +193,8 @@ extension HTTPCache {
         let lifetime = content.lifetime
         guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
         else {
-            // A failure says nothing of what is kept, nor does what is for its caller alone; anything else takes its
-            // place.
+            // A failure leaves the stored response as it is, and so does a response for its caller alone; anything else
+            // replaces it.
             if found.entry != nil, content.status < 500, !isForCaller(content, reply, target) {
                 await forget(found.key, of: target.base)
             }
@@ -229,8 +229,8 @@ extension HTTPCache {
 
     /// Keeps one of several responses of a URL, and their list where that does not name it yet.
     ///
-    /// First the response, then the list: whoever waits for the list finds the response, too. What is kept below a list
-    /// that was forgotten, or that a tag has voided, is found by no one; so its right may be as late as this.
+    /// First the response, then the list: a caller that waits for the list finds the response, too. No read finds what
+    /// is kept below a list that was forgotten or that a tag has voided; so its right may be as late as this.
     private func keep(
         _ entry: Entry<HTTPContent>,
         by names: [String],

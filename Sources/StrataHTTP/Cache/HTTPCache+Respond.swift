@@ -1,7 +1,7 @@
 internal import Strata
 
 extension HTTPCache {
-    /// The response to a whole request: a stored one where the rules of HTTP allow it, else the server's.
+    /// The response to a whole request: a stored one where the rules of HTTP allow it, otherwise the server's.
     ///
     /// ```swift
     /// let response = try await cache.respond(to: HTTPCacheRequest("https://example.com/", fields: fields))
@@ -14,29 +14,30 @@ extension HTTPCache {
     /// | OPTIONS, TRACE | the server is asked |
     /// | any other | the server is asked; success forgets the URL, `Location` and `Content-Location` (RFC 9111 §4.4) |
     ///
-    /// Conditions (`If-None-Match`, `If-Modified-Since`) and a range of bytes are answered from what is stored. Of a
-    /// URL one response is kept for each set of values of the fields that `Vary` names. `Cache-Control` of the request
-    /// is heeded. Redirects are not followed, and bodies are not decoded: with a client of your own configure it so.
+    /// Conditions (`If-None-Match`, `If-Modified-Since`) and a range of bytes are answered from the stored response.
+    /// One response of a URL is kept for each set of values of the fields that `Vary` names. `Cache-Control` of the
+    /// request is honoured. Redirects are not followed, and bodies are not decoded: configure a client of your own
+    /// accordingly.
     ///
-    /// What is kept here and what the calls with a resource keep are apart: those follow redirects, and their value is
-    /// the last response. An unsafe method forgets the value of the resource that is the URL alone; values of resources
-    /// with fields are forgotten by ``remove(_:)``.
+    /// These responses are kept apart from those of calls with a resource, which follow redirects and keep the last
+    /// response. An unsafe method removes the value of the resource that has only the URL; ``remove(_:)`` removes
+    /// values of resources with fields.
     ///
     /// GETs that miss the same response at the same time wait for one of them, up to ``collapseLimit``, and are
-    /// answered with what it has stored; who finds nothing there asks alone. Requests with `Authorization`, `Range`,
-    /// `no-cache` or conditions of their own ask alone, and so does everybody for two minutes where a response could
-    /// not be reused. Where the storage is shared, as memory above Redis is, the GETs of all instances wait for one of
-    /// them.
+    /// answered with what it has stored; one that finds nothing there asks alone. Requests with `Authorization`,
+    /// `Range`, `no-cache` or conditions of their own ask alone, and so do all requests for two minutes after a
+    /// response that could not be reused. Where the storage is shared, as memory above Redis is, the GETs of all
+    /// instances wait for one of them.
     ///
-    /// Interim responses (1xx) and trailers are neither handed on nor stored: the client takes them off. Whoever serves
-    /// callers answers `Expect: 100-continue` itself.
+    /// Interim responses (1xx) and trailers are neither passed on nor stored: the client drops them. The server in
+    /// front of the cache answers `Expect: 100-continue` itself.
     ///
-    /// One round trip to the storage for a stored response, two for one that varies, and as many again after a wait. A
-    /// shared storage is asked for the right to be filled before the server is, by one more.
-    /// Cancelling aborts the transfer, unless others wait for it.
+    /// One round trip to the storage for a stored response, two for one that varies, and as many again after a wait.
+    /// One more asks a shared storage for the right to fill it, before the server is asked. Cancelling aborts the
+    /// transfer, unless others wait for it.
     ///
     /// - Throws: ``HTTPError`` but for a status; the errors of async-http-client; `CancellationError`. A server that
-    ///   cannot be reached is no error where something stale may be served.
+    ///   cannot be reached is no error if a stale response may be served.
     public func respond(to request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
         var request = request
         // What the server does not see must not tell responses apart.
@@ -85,7 +86,7 @@ extension HTTPCache {
         return found
     }
 
-    /// The response that is kept, where this request may have it; `nil` where the server is to be asked.
+    /// The response that is kept, where this request may have it; `nil` if the server is to be asked.
     private func answer(_ target: HTTPTarget, _ found: Found, _ wishes: RequestDirectives) -> HTTPCacheResponse? {
         guard let entry = found.entry, let content = entry.value else { return nil }
         let request = target.request
@@ -156,7 +157,7 @@ extension HTTPCache {
             let age = content.lifetime.age > 0 ? content.lifetime.age : nil
             return HTTPAnswer.response(to: target.request, with: content, age: age, from: .validated)
         case .reply(let reply): return Self.passed(reply)
-        // The latter never comes to who asks alone.
+        // A caller that asks alone never gets `elsewhere`.
         case .failed, .elsewhere:
             guard let entry = found.entry, let content = entry.value else {
                 return HTTPCacheResponse(status: 504, source: .none)

@@ -1,7 +1,6 @@
 public import Strata
 
-/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked
-/// about.
+/// Keeps responses in a level by the rules of HTTP (RFC 9111): serves fresh ones, and revalidates stale ones.
 ///
 /// ```swift
 /// let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -17,25 +16,25 @@ public import Strata
 /// | stale | the server is asked by `ETag` and `Last-Modified`; if nothing has changed the body is not sent again |
 /// | stale, within `stale-if-error`, and the server fails | it is served as stale |
 ///
-/// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
+/// A failure of the level is a miss, and a failed store is counted: neither fails a get.
 ///
-/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about
-/// what is fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
+/// The options of a read mean the same as elsewhere: `.cached` asks no server, `.reload` and a maximum age revalidate
+/// fresh responses too, `.fresh` gets nothing stale, and `.stale` gets any response that is kept and may be served.
 public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
-    /// Resources by their URLs and the fields that are sent.
+    /// A resource: a URL with the fields that are sent.
     public typealias Key = HTTPResource
-    /// Responses with their bodies.
+    /// A response with its body.
     public typealias Value = HTTPContent
 
     /// Where responses are kept.
     public let storage: Storage
-    /// What is asked for what is not kept.
+    /// The source of responses that are not kept.
     package let origin: any HTTPOrigin
-    /// How long stale responses are kept to be asked about, beyond the time for which they may be served.
+    /// How long stale responses are kept for revalidation, beyond the time for which they may be served.
     public let keptFor: Duration
-    /// Whether ``respond(to:)`` serves what is stale when the server gives no answer at all.
+    /// Whether ``respond(to:)`` serves stale responses when the server gives no answer at all.
     public let servesStaleWhenUnreachable: Bool
-    /// How long ``respond(to:)`` lets a GET wait for the same one that is under way; zero for not at all.
+    /// How long ``respond(to:)`` lets a GET wait for the same one that is running; with zero it does not wait.
     public let collapseLimit: Duration
     let refreshes = RefreshQueue()
     let exchanges: Flights<HTTPResource, Landed>
@@ -50,12 +49,12 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ///
     /// - Parameters:
     ///   - storage: Where they are kept: in memory, on disk, or in memory above Redis.
-    ///   - fetcher: What asks the servers.
-    ///   - keptFor: How long stale responses are kept to be asked about; a day.
-    ///   - servesStaleWhenUnreachable: Whether ``respond(to:)`` serves what is stale when the server gives no answer at
-    ///     all, unless the response forbids it (RFC 9111 §4.2.4).
-    ///   - collapseLimit: How long ``respond(to:)`` lets a GET wait for the same one that is under way before it asks
-    ///     the server, too; 5 s. Zero for not at all.
+    ///   - fetcher: Asks the servers.
+    ///   - keptFor: How long stale responses are kept for revalidation; a day by default.
+    ///   - servesStaleWhenUnreachable: Whether ``respond(to:)`` serves stale responses when the server gives no answer
+    ///     at all, unless the response forbids it (RFC 9111 §4.2.4).
+    ///   - collapseLimit: How long ``respond(to:)`` lets a GET wait for the same one that is running before it asks the
+    ///     server, too; 5 s by default. With zero it does not wait.
     public convenience init(
         in storage: Storage,
         _ fetcher: HTTPFetcher,
@@ -95,9 +94,9 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// How the cache was used since it was made.
     public var statistics: HTTPCacheStatistics { counted.withLock { $0 } }
 
-    /// Asks servers about what was served while stale, until it is cancelled.
+    /// Revalidates responses that were served while stale, until the task is cancelled.
     ///
-    /// Without it, `stale-while-revalidate` means nothing: a get then waits for the answer.
+    /// While it does not run, `stale-while-revalidate` has no effect: a get then waits for the answer.
     public func run() async {
         await refreshes.run { [self] refreshed in
             if let target = refreshed.target {
@@ -152,8 +151,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     /// What the read may do with what is kept.
     ///
-    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about
-    /// it.
+    /// The response says how long it may be served stale at once, and it is so only while ``run()`` asks about it.
     private func verdict(
         on kept: Entry<HTTPContent>,
         of key: HTTPResource,
@@ -286,12 +284,13 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     // MARK: Writing
 
-    /// Keeps a response as if it had been fetched.
+    /// Stores a response as if it had been fetched.
     public func store(_ entry: Entry<HTTPContent>, for key: HTTPResource) async throws {
         try await storage.store(entry, for: key)
     }
 
-    /// Forgets a response, without a request: the value of this resource, and what ``respond(to:)`` keeps of its URL.
+    /// Removes a response, without a request: the value of this resource, and the responses that ``respond(to:)`` keeps
+    /// of its URL.
     ///
     /// - Throws: The error of the level that keeps the responses; both are tried.
     public func remove(_ key: HTTPResource) async throws {
@@ -305,13 +304,13 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         if let error = errors.first { throw error }
     }
 
-    /// Forgets all responses.
+    /// Removes all responses.
     public func removeAll() async throws {
         forgotten.forgetAll()
         try await storage.removeAll()
     }
 
-    /// Forgets what bears one of these tags in the level that keeps the responses.
+    /// Invalidates the responses that bear one of these tags.
     public func invalidate(tags: [String]) async throws {
         forgotten.forgetAll()
         try await storage.invalidate(tags: tags)
@@ -320,8 +319,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// The clock of the level that keeps the responses.
     public var clock: CacheClock? { time }
 
-    /// Waits for requests that are under way for others, also when those have left, and for the level that keeps the
-    /// responses.
+    /// Waits for running requests, including those whose callers have left, and for the level that keeps the responses.
     public func drain(within limit: Duration) async {
         let end = MonotonicInstant.now.advanced(by: limit)
         // First: they store what they bring.
@@ -331,7 +329,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
-    /// `http cache`, with the level that keeps the responses and what is asked.
+    /// `http cache`, with the level that keeps the responses and the origin.
     public var label: LevelLabel {
         let counted = statistics
         return LevelLabel(
@@ -347,23 +345,23 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     }
 }
 
-/// How a cache of responses was used.
+/// How a cache of responses has been used.
 public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Responses served while they were fresh.
     public var hits = 0
-    /// Requests that something could be kept for, and that the server was asked about.
+    /// Requests for which a response could be kept, and for which the server was asked.
     public var misses = 0
-    /// Requests to servers, whatever has come of them.
+    /// Requests to servers, with any result.
     public var fetches = 0
     /// Requests to servers that have failed, or were answered with 500, 502, 503 or 504.
     public var failedFetches = 0
-    /// Responses of which the server has said that they are still the newest.
+    /// Responses that the server has confirmed as still the newest.
     public var notModified = 0
     /// Responses served while they were stale.
     public var servedStale = 0
-    /// Responses served after a wait for another request, which has fetched them.
+    /// Responses served after a wait for another request that fetched them.
     public var collapsed = 0
-    /// Calls of the level that keeps the responses that have failed.
+    /// Failed calls of the level that keeps the responses.
     public var failures = 0
 
     /// Nothing counted yet.

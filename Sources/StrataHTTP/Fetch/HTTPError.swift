@@ -13,15 +13,15 @@ public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
 
         /// The status is not one of success.
         public static let statusNotOK = Code(description: "status not ok")
-        /// The body is shorter than the length that was declared, or it is no response.
+        /// The body is shorter than its declared length, or the bytes are no response.
         public static let invalidResponse = Code(description: "invalid response")
         /// The body is larger than the fetcher's limit.
         public static let tooLarge = Code(description: "too large")
-        /// Redirected too often, or in a circle.
+        /// There were too many redirects, or they form a circle.
         public static let redirectLoop = Code(description: "redirect loop")
-        /// The response was not there in time.
+        /// The response did not arrive in time.
         public static let timeout = Code(description: "timed out")
-        /// The URL is none, or not of HTTP.
+        /// The URL is malformed, or not one of HTTP.
         public static let invalidURL = Code(description: "invalid URL")
     }
 
@@ -29,10 +29,10 @@ public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
     public var code: Code
     /// The status, where there was one.
     public var status: Int?
-    /// In how many seconds the server wants to be asked again, if it has said so.
+    /// After how many seconds the server wants to be asked again, if it says so.
     public var retryAfter: Int?
 
-    /// An error of its parts.
+    /// An error with the given parts.
     public init(_ code: Code, status: Int? = nil, retryAfter: Int? = nil) {
         self.code = code
         self.status = status

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 public import Strata
 
-/// Fetches by HTTP: the bottom of a cache of resources.
+/// Fetches by HTTP: the lowest level of a cache of resources.
 ///
 /// ```swift
 /// let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1_000))
@@ -14,15 +14,15 @@ public import Strata
 /// ```
 ///
 /// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller
-/// and is kept nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
+/// and no level keeps it. ``HTTPCache`` is the level that also revalidates.
 ///
 /// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: `HTTPClient.shared`
-/// follows twenty, and not in circles. What they lead to lives no longer than they say themselves, and is not
-/// revalidated: by its validators it would be taken for what the redirect leads to later.
+/// follows twenty, and not in circles. A response behind redirects lives no longer than they allow, and is not
+/// revalidated: its validators would also match if the redirect led elsewhere by then.
 public final class HTTPFetcher: Fetcher {
-    /// Resources by their URLs and the fields that are sent.
+    /// A resource: a URL with the fields that are sent.
     public typealias Key = HTTPResource
-    /// Responses with their bodies.
+    /// A response with its body.
     public typealias Value = HTTPContent
 
     /// How resources are fetched.
@@ -34,7 +34,7 @@ public final class HTTPFetcher: Fetcher {
     /// A fetcher.
     ///
     /// - Parameters:
-    ///   - client: By default the one of the whole process. If you pass another one, you shut it down, too.
+    ///   - client: The shared client of the process by default. If you pass another one, you have to shut it down.
     ///   - options: How resources are fetched.
     public init(_ client: HTTPClient = .shared, options: HTTPFetchOptions = HTTPFetchOptions()) {
         self.client = client
@@ -64,17 +64,17 @@ public final class HTTPFetcher: Fetcher {
     ///
     /// - Parameters:
     ///   - resource: What to fetch.
-    ///   - kept: What was fetched before, if anything: the server is asked whether it is still the newest, and then
-    ///     need not send it again.
-    /// - Returns: What came of it.
+    ///   - kept: The response that was fetched before, if there is one: the server need not send it again if it is
+    ///     still the newest.
+    /// - Returns: The outcome.
     /// - Throws: ``HTTPError``; the errors of async-http-client; `CancellationError`.
     public func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent? = nil) async throws -> HTTPOutcome {
         guard resource.url.hasPrefix("http://") || resource.url.hasPrefix("https://") else {
             throw HTTPError(.invalidURL)
         }
         do {
-            // The wait for the host's turn is part of the time: a host that hangs would else have its callers wait in a
-            // line.
+            // The wait for the host's turn is part of the time: a host that hangs would otherwise have its callers wait
+            // in a line.
             return try await withDeadline { [hosts] in
                 try await hosts.run(resource.host) { try await self.ask(resource, kept) }
             }
@@ -84,7 +84,7 @@ public final class HTTPFetcher: Fetcher {
         }
     }
 
-    /// Sends a request on as it is, and gives back whatever the server says: no redirect is followed, no status is an
+    /// Sends a request on as it is, and returns any answer of the server: no redirect is followed, no status is an
     /// error, and no body is decoded, unless the client was passed in and does so.
     package func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
         let resource = HTTPResource(request.url)
@@ -253,7 +253,7 @@ public final class HTTPFetcher: Fetcher {
         }
     }
 
-    /// The one that was there when the fetcher was made.
+    /// The clock that was current when the fetcher was made.
     public var clock: CacheClock? { time }
 
     /// `http`, with its limits.

@@ -4,8 +4,8 @@ package import Strata
 package protocol HTTPOrigin: Sendable {
     /// How responses are judged that say little.
     var rules: HTTPLifetime.Rules { get }
-    /// Whether conditions of callers may go unheeded there: then they are answered here, and who waits for the response
-    /// to a request with conditions may get it.
+    /// Whether the origin may ignore callers' conditions: the cache then answers them, and a caller may share the
+    /// response to another's request with conditions.
     var leavesConditions: Bool { get }
     /// The most bytes of a body.
     var sizeLimit: Int { get }
@@ -15,7 +15,7 @@ package protocol HTTPOrigin: Sendable {
     /// The fields of a request that what answers it sees.
     func seen(_ fields: HTTPFields) -> HTTPFields
 
-    /// Sends a request on as it is, and gives back whatever is said to it: no status is an error.
+    /// Sends a request on as it is, and returns any answer: no status is an error.
     func send(_ request: HTTPCacheRequest) async throws -> HTTPReply
 
     /// Asks for a resource.
@@ -23,7 +23,7 @@ package protocol HTTPOrigin: Sendable {
     /// - Parameters:
     ///   - resource: What to fetch.
     ///   - kept: What was fetched before, if anything, and is asked about.
-    /// - Returns: What came of it.
+    /// - Returns: The outcome.
     /// - Throws: What the origin throws.
     func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent?) async throws -> HTTPOutcome
 }

@@ -8,15 +8,15 @@ public struct HTTPCacheRequest: Sendable, Hashable {
     }
     /// The header fields.
     ///
-    /// Those that belong to the connection to the caller are not sent on, nor are `Host`, `Content-Length` and
-    /// `Expect`, which follow from the URL and the body.
+    /// Fields of the connection to the caller are not sent on, nor are `Host`, `Content-Length` and `Expect`, which
+    /// follow from the URL and the body.
     public var fields: HTTPFields
     /// The body; empty for none.
     public var body: [UInt8]
     /// What answers it, where the cache's origin is ``HTTPHandlers``.
     package var handler: HTTPRequestHandler?
 
-    /// A request of its parts.
+    /// A request with the given parts.
     public init(method: String = "GET", _ url: String, fields: HTTPFields = [:], body: [UInt8] = []) {
         self.method = method
         self.url = Self.withoutFragment(url)

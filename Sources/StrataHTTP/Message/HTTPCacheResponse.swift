@@ -1,4 +1,4 @@
-/// A whole response, as ``HTTPCache/respond(to:)`` gives it.
+/// A whole response, as ``HTTPCache/respond(to:)`` returns it.
 public struct HTTPCacheResponse: Sendable, Hashable {
     /// Where a response comes from.
     ///
@@ -7,15 +7,15 @@ public struct HTTPCacheResponse: Sendable, Hashable {
         /// The name of the source.
         public let description: String
 
-        /// The server has sent it just now.
+        /// The server has just sent it.
         public static let server = Source(description: "server")
         /// It was stored, and is fresh.
         public static let stored = Source(description: "stored")
-        /// It was stored, and the server has said just now that it is still the newest.
+        /// It was stored, and the server has just confirmed that it is still the newest.
         public static let validated = Source(description: "validated")
         /// It was stored, and is stale: the caller or the server allows it, or the server cannot be reached.
         public static let stale = Source(description: "stale")
-        /// Nothing is stored, and the caller wants nothing else: a response with status 504.
+        /// Nothing is stored, and the caller accepts nothing else: a response with status 504.
         public static let none = Source(description: "none")
     }
 
@@ -23,14 +23,14 @@ public struct HTTPCacheResponse: Sendable, Hashable {
     public var status: Int
     /// The header fields, without those of the connection to the server.
     ///
-    /// They bear `Age` where the response was stored before.
+    /// They include `Age` if the response was stored before.
     public var fields: HTTPFields
-    /// The body; that of a response to HEAD and of one with status 304 is empty.
+    /// The body; empty in a response to HEAD and in one with status 304.
     public var body: [UInt8]
     /// Where the response comes from.
     public var source: Source
 
-    /// A response of its parts.
+    /// A response with the given parts.
     public init(status: Int, fields: HTTPFields = [:], body: [UInt8] = [], source: Source) {
         self.status = status
         self.fields = fields

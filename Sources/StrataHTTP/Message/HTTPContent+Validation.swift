@@ -18,8 +18,8 @@ extension HTTPContent {
             }
     }
 
-    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` where they do
-    /// not, or where both have more than so many bytes together.
+    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` if they do not
+    /// touch, or have more than this many bytes together.
     func joined(with other: HTTPContent, upTo limit: Int) -> HTTPContent? {
         guard status == 206, other.status == 206, HTTPConditions.areStronglyEqual(fields["etag"], other.fields["etag"]),
             let part = HTTPPart(fields, body: body.count), let older = HTTPPart(other.fields, body: other.body.count),

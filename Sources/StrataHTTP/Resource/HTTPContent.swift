@@ -11,7 +11,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
     /// The number of the stored form.
     public static let schemaVersion: UInt32 = 2
 
-    /// The status: 200 to 299, but for what ``HTTPCache/respond(to:)`` keeps, which may have any.
+    /// The status: 200 to 299, or any status in what ``HTTPCache/respond(to:)`` keeps.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
@@ -24,7 +24,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
     /// Which responses of a URL are kept: then this is no response itself.
     var variants: HTTPVariants?
 
-    /// A response of its parts.
+    /// A response with the given parts.
     public init(status: Int, fields: HTTPFields, body: [UInt8], lifetime: HTTPLifetime) {
         self.status = status
         self.fields = fields
@@ -32,7 +32,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         self.lifetime = lifetime
     }
 
-    /// The body, in the type of Foundation.
+    /// The body as Foundation's `Data`.
     public var data: Data { Data(body) }
 
     /// The list of the responses that are kept of one URL.
@@ -55,10 +55,11 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         return conditions
     }
 
-    /// About the bytes that it takes in memory: the body, the fields, and a kibibyte for the key and what goes with an
-    /// entry.
+    /// The approximate bytes that it takes in memory: the body, the fields, and a kibibyte for the key and the rest of
+    /// the entry.
     ///
-    /// Responses without a body would else cost nothing, and whoever asks for URLs that do not exist would fill memory.
+    /// Otherwise responses without a body would cost nothing, and a client that asks for URLs that do not exist would
+    /// fill memory.
     public var cost: Int {
         body.count + 1_024 + fields.all.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
     }

@@ -2,7 +2,7 @@ public import Strata
 
 /// What is fetched: a URL, with the header fields that are sent along.
 ///
-/// The fields are part of the key: responses that vary by them (`Vary`) are kept apart by construction.
+/// The fields are part of the key: so responses that vary by them (`Vary`) are always kept apart.
 public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, CustomStringConvertible {
     /// The URL, without a fragment.
     public let url: String
@@ -63,15 +63,15 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         }
     }
 
-    /// Fields whose values everybody may see.
+    /// Fields whose values are not secret.
     private static let open: Set = [
         ":exchange", ":generation", "accept", "accept-charset", "accept-encoding", "accept-language",
     ]
 
-    /// URL and fields, with what parts them escaped.
+    /// URL and fields, with their separators escaped.
     ///
-    /// Levels show the names of their keys to whoever looks into them. So the values of fields that may be secrets, as
-    /// those of `Authorization` and `Cookie`, stand there by their SHA-256.
+    /// The names of keys are visible in levels. So the values of fields that may be secret, such as `Authorization` and
+    /// `Cookie`, appear there as their SHA-256.
     public var keyBytes: [UInt8] {
         var bytes = KeyBytes.joining(url)
         for field in fields {
@@ -85,8 +85,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         return bytes
     }
 
-    /// Whether the URL, or the fields by which it is told from others, are so long that it is kept, waited for and
-    /// remembered for nobody: callers choose them, and levels count no keys.
+    /// Whether the URL, or the fields by which it is told from others, are so long that its response is neither kept
+    /// nor waited for: callers choose them, and levels do not count the size of keys.
     var isTooLong: Bool {
         url.utf8.count > 4_096 || fields.reduce(0) { $1.reduce($0) { $0 + $1.utf8.count } } > 4_096
     }
@@ -103,7 +103,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
 
     var isAuthorized: Bool { fields.contains { $0.first == "authorization" } }
 
-    /// The URL without user, password and query: neither those nor the fields may be shown to everybody.
+    /// The URL without user, password and query: neither those nor the fields may be public.
     public var description: String {
         let shown = url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
         let scheme = shown.prefix { $0 != ":" }

@@ -3,23 +3,24 @@
 /// It is a pure function of the response: no clock is read. The cache is one that many users share, so `private` keeps
 /// a response out, and `s-maxage` beats `max-age`.
 ///
-/// Age is what `Age` says plus the time that the response took. The date of the response is not compared with this
-/// machine's clock, which would help only behind caches that do not know `Age`, and would make every clock that is
-/// wrong a defect of the cache.
+/// The age is `Age` plus the time that the response took. The date of the response is not compared with this machine's
+/// clock: that would help only behind caches that do not know `Age`, and would make every wrong clock a defect of the
+/// cache.
 public struct HTTPLifetime: Sendable, Hashable, Codable {
-    /// How responses are judged that say little.
+    /// The rules for responses that say little about their lifetime.
     public struct Rules: Sendable, Hashable {
-        /// How long a response is fresh that says nothing, as a share of the time since it was last changed; 0 for not
+        /// How long a response that says nothing is fresh, as a share of the time since it was last changed; 0 for not
         /// at all.
         ///
         /// 0.1, as RFC 9111 §4.2.2 suggests.
         public var heuristicShare: Double
         /// How long such a response is fresh at most, in seconds; a day.
         public var heuristicLimit: Int
-        /// Whether responses are stored that are meant for one user; only for caches that have one.
+        /// Whether responses that are meant for one user are stored; only for caches with a single user.
         public var storesPrivate: Bool
-        /// Fields that are heeded instead of `Cache-Control` and `Expires`, the first that is there, in lower case:
-        /// none, or `["cdn-cache-control"]` (RFC 9213).
+        /// Fields that count instead of `Cache-Control` and `Expires`, in lower case; none by default.
+        ///
+        /// The first that is present counts; for example `["cdn-cache-control"]` (RFC 9213).
         public var targetedFields: [String]
         /// Whether parts of a body (status 206) are stored, to answer requests for bytes that lie in them.
         public var storesRanges: Bool
@@ -46,16 +47,16 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     public var freshFor: Int
     /// How many seconds more it may be served while a newer one is fetched.
     public var staleWhileRevalidate: Int
-    /// How many seconds more it may be served when no newer one can be had.
+    /// How many seconds more it may be served when no newer one can be fetched.
     public var staleIfError: Int
     /// How old it was when it arrived, in seconds.
     public var age: Int
-    /// For how many seconds it was stale already when it arrived.
+    /// How many seconds it had been stale when it arrived.
     public var staleFor: Int
-    /// Whether it must never be served while it is stale, whatever the caller allows.
+    /// Whether it must never be served while it is stale, even if the caller allows it.
     public var isStrict: Bool
 
-    /// A lifetime of its parts.
+    /// A lifetime with the given parts.
     public init(
         isStorable: Bool,
         freshFor: Int = 0,
@@ -81,8 +82,9 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     ///   - fields: Its header fields.
     ///   - isAuthorized: Whether the request had an `Authorization` field.
     ///   - delay: How many seconds the response took to arrive.
-    ///   - arrival: When it arrived, in seconds since 1970: stands in for a `Date` that is none; `nil` for not at all.
-    ///   - rules: What goes for responses that say little.
+    ///   - arrival: When it arrived, in seconds since 1970; replaces a missing or malformed `Date`. With `nil` nothing
+    ///     replaces it.
+    ///   - rules: The rules for responses that say little about their lifetime.
     public init(
         status: Int,
         fields: HTTPFields,

@@ -12,9 +12,9 @@ enum HTTPVary: Hashable {
 
     /// The part of a request by which responses are told apart: `nil` for a field that is not there.
     ///
-    /// Spaces around commas and the number of lines mean nothing. An empty member does where no list was meant, to
-    /// whoever takes the value as it is. In lists of preferences the order and the case mean nothing either: what is
-    /// preferred is said by a weight.
+    /// Spaces around commas and the number of lines mean nothing. An empty member does where no list was meant, to a
+    /// server that takes the value as it is. In lists of preferences the order and the case mean nothing either: a
+    /// weight says what is preferred.
     static func selecting(_ names: [String], of request: HTTPFields) -> [(name: String, value: String?)] {
         names.map { name in
             let values = request.values(of: name)
@@ -28,7 +28,7 @@ enum HTTPVary: Hashable {
 
     /// A preference in lower case and without the spaces that mean nothing, which are those beside `;` and `=`.
     ///
-    /// One with any other is no preference: who reads it makes of it what it likes, so it is like no other.
+    /// One with any other is no preference: each server may read it in its own way, so it equals no other.
     private static func normal(_ member: String) -> String {
         let parts = member.split(separator: ";", omittingEmptySubsequences: false)
             .map { $0.split(separator: "=", omittingEmptySubsequences: false).map(\.trimmed) }

@@ -22,13 +22,13 @@ public import StrataRedis
 /// | `remove` | forgets the key, in every instance's memory | 1 |
 ///
 /// Values are stored as JSON. A value that cannot be read as the wanted type throws `PersistError.invalidConversion`; a
-/// type that reads the same JSON gets it. A value without an expiry lives on, as long as the level keeps it: a Redis
-/// that is full evicts by its `maxmemory-policy`, and memory without Redis below it evicts by its limit.
+/// type that reads the same JSON gets it. A value without an expiry lives as long as the level keeps it: a full Redis
+/// evicts by its `maxmemory-policy`, and memory without Redis below it evicts by its limit.
 ///
 /// While Redis is away, values that are known to be current come from memory for some seconds; then every call throws.
-/// Nothing is answered that another instance may have removed meanwhile.
+/// No call returns a value that another instance may have removed meanwhile.
 public struct StrataPersistDriver: PersistDriver {
-    /// A value as it is kept: JSON.
+    /// A stored value: JSON.
     public typealias Bytes = [UInt8]
 
     private let level: any AtomicLevel<String, Bytes>
@@ -48,14 +48,13 @@ public struct StrataPersistDriver: PersistDriver {
         )
     }
 
-    /// Values in a level of your choice, which compares and stores in one step: memory, a disk, Redis, or a
-    /// composition.
+    /// Values in a level of your choice that compares and stores in one step: memory, a disk, Redis, or a composition.
     public init(in level: some AtomicLevel<String, Bytes>) {
         self.level = level
         clock = level.clock ?? .current
     }
 
-    /// Stores a value if the key has none; atomic for all who share the level.
+    /// Stores a value if the key has none; atomic among all that share the level.
     ///
     /// A key whose value has expired has none.
     ///
@@ -75,9 +74,9 @@ public struct StrataPersistDriver: PersistDriver {
 
     /// Stores a value in place of any other.
     ///
-    /// Without an expiry that of the older value stands; a value that had none lives on.
+    /// Without an expiry the older value's stays in force; a value that had none lives on.
     ///
-    /// - Throws: The error of the level; ``/Strata/CacheError/Code/conflict`` when others change the key all the time.
+    /// - Throws: The error of the level; ``/Strata/CacheError/Code/conflict`` when others keep changing the key.
     public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
         let bytes = try Self.encoded(value)
         if let expires {
@@ -87,14 +86,14 @@ public struct StrataPersistDriver: PersistDriver {
         }
     }
 
-    /// The value of a key; `nil` when it has none, or that has expired.
+    /// The value of a key; `nil` when it has none, or the value has expired.
     ///
     /// - Throws: `PersistError.invalidConversion`; the error of the level.
     public func get<Object: Codable & Sendable>(key: String, as type: Object.Type) async throws -> Object? {
         try await getWithTTL(key: key, as: type)?.object
     }
 
-    /// The value of a key, and how long it still lives; `nil` for the latter when that has no end.
+    /// The value of a key, and how long it still lives; `nil` for the latter when it does not expire.
     ///
     /// An expiry more than fifty years ahead counts as none.
     ///
@@ -116,7 +115,7 @@ public struct StrataPersistDriver: PersistDriver {
         return left > .zero ? (bytes, left) : nil
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     ///
     /// A key that has no value is no error.
     ///
@@ -125,7 +124,7 @@ public struct StrataPersistDriver: PersistDriver {
         try await level.remove(key)
     }
 
-    /// Nothing stale is served here, whatever the level's policy says of values that do not say it themselves.
+    /// No stale value is served here, even if the level's policy allows that for values without a lifetime.
     private static func lifetime(of expiry: Duration) -> EntryLifetime {
         EntryLifetime(freshFor: expiry, staleFor: .zero)
     }

@@ -3,8 +3,8 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Strata
 
-/// The parts of a body on their way from the task that writes them to the one that reads them, one at a time: who
-/// writes waits until the part has been taken.
+/// The parts of a body on their way from the task that writes them to the one that reads them, one at a time: the
+/// writer waits until the part has been taken.
 final class BodyRelay: Sendable {
     private struct State {
         var part: ByteBuffer?

@@ -10,7 +10,7 @@ internal import StrataHTTP
 /// let application = Application(responder: CachedResponder(router.buildResponder(), by: pages))
 /// ```
 ///
-/// For some routes of a router use ``Hummingbird/RouterMethods/cached(by:_:)``.
+/// For some routes of a router, use ``Hummingbird/RouterMethods/cached(by:_:)``.
 ///
 /// It is a responder and not a middleware because a handler may have to run after its request has been answered: in the
 /// background, or for others that wait when the first caller has gone away. It then gets the request and the context of
@@ -26,18 +26,18 @@ public struct CachedResponder<Responder: HTTPResponder>: HTTPResponder where Res
     /// A responder whose responses are kept.
     ///
     /// - Parameters:
-    ///   - responder: What makes them.
-    ///   - cache: What keeps them.
-    ///   - policy: Which are kept, and how long those that do not say.
+    ///   - responder: Makes the responses.
+    ///   - cache: Keeps them.
+    ///   - policy: Which responses are kept, and how long those that do not say are fresh.
     public init(_ responder: Responder, by cache: ResponseCache, _ policy: ResponsePolicy = ResponsePolicy()) {
         self.responder = responder
         self.cache = cache
         self.policy = policy
     }
 
-    /// The response: one that is kept, or the responder's.
+    /// The response: a stored one, or the responder's.
     ///
-    /// - Throws: What the responder throws, unless something stale may be served.
+    /// - Throws: The error of the responder, unless a stale response may be served.
     public func respond(to request: Request, context: Context) async throws -> Response {
         guard let url = cache.url(of: request), isOfCache(request) else {
             return try await untagged(request, context)

@@ -11,13 +11,13 @@ extension RouterMethods {
     ///     .put(":id") { request, context in … }        // forgets the response to GET
     /// ```
     ///
-    /// Middleware that was added before runs for every request, middleware that is added to these routes only where a
-    /// handler runs.
+    /// Middleware that was added before runs for every request; middleware that is added to these routes runs only when
+    /// a handler runs.
     ///
     /// - Parameters:
-    ///   - cache: What keeps the responses.
-    ///   - policy: Which are kept, and how long those that do not say.
-    /// - Returns: The routes, to which handlers are added as to a router.
+    ///   - cache: Keeps the responses.
+    ///   - policy: Which responses are kept, and how long those that do not say are fresh.
+    /// - Returns: The routes; add handlers to them as to a router.
     public func cached(by cache: ResponseCache, _ policy: ResponsePolicy = ResponsePolicy()) -> CachedRoutes<Context> {
         CachedRoutes(parent: self, cache, policy)
     }
@@ -55,7 +55,7 @@ public struct CachedRoutes<Context: RequestContext>: RouterMethods {
         return self
     }
 
-    /// Adds middleware that runs where a handler runs, for the routes that are added after it.
+    /// Adds middleware that runs when a handler runs, for the routes that are added after it.
     @discardableResult
     public func add(middleware: any MiddlewareProtocol<Request, Response, Context>) -> CachedRoutes<Context> {
         middlewares.list.append(middleware)

@@ -49,7 +49,7 @@ enum CollectedBody {
 /// A body that was written without its end.
 struct UnfinishedBody: Error {}
 
-/// A body that is being written into a relay, until it ends or nobody reads it any more.
+/// A body that is being written into a relay, until it ends or its reader has left.
 private final class BodySource: Sendable {
     let relay: BodyRelay
     private let task: Task<Void, Never>

@@ -25,8 +25,8 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
         self.policy = policy
     }
 
-    /// What the handler has made last and the cache has not: the response with its body; `nil` where the cache has all
-    /// of it.
+    /// What the handler has made last and the cache has not: the response with its body; `nil` if the cache has all of
+    /// it.
     ///
     /// - Throws: What the handler has thrown.
     var own: Response? {

@@ -21,15 +21,15 @@ public import StrataRedis
 /// | GET, nothing of use is kept | of all instances one runs the handler; GETs for the same response wait for it |
 /// | POST, PUT, PATCH, DELETE … | the handler is run; success forgets the URL, `Location` and `Content-Location` |
 ///
-/// Kept is what says how long it is fresh, by `Cache-Control` or `Expires`, or falls under the ``ResponsePolicy``. A
-/// response with `Set-Cookie`, `private`, `no-store` or `Vary: *`, one to a request with `Authorization`, a stream of
-/// events, and a body above the limit never are. `Cache-Control` of a request is not heeded, so that no caller can make
-/// the handlers run.
+/// It keeps responses that say how long they are fresh, by `Cache-Control` or `Expires`, or that the ``ResponsePolicy``
+/// covers. It never keeps a response with `Set-Cookie`, `private`, `no-store` or `Vary: *`, one to a request with
+/// `Authorization`, a stream of events, or a body above the limit. It ignores `Cache-Control` of a request, so that no
+/// caller can make the handlers run.
 ///
-/// As a service (``run()``) it makes new responses in the background; while it does not run, a reader of a stale one
+/// As a service (``run()``) it renews responses in the background; while it does not run, a reader of a stale one
 /// waits.
 public final class ResponseCache: Service, Sendable {
-    /// What keeps the responses: for metrics, and to look at.
+    /// The cache that keeps the responses: for metrics, and to look at.
     public let level: AnyLevel<HTTPResource, HTTPContent>
     let responses: HTTPCache<AnyLevel<HTTPResource, HTTPContent>>
     private let site: String?
@@ -45,9 +45,9 @@ public final class ResponseCache: Service, Sendable {
     ///   - redis: The server, which is run as a service of its own.
     ///   - keyspace: The part of the database that belongs to these responses; the same in all instances.
     ///   - memory: The bytes of responses that each process keeps in memory; 64 MiB.
-    ///   - site: The origin under which responses are kept, such as `https://shop.example`, whatever host a request
-    ///     names. With `nil` those of each host are apart.
-    ///   - collapseLimit: How long a GET waits for the same one that is under way; 5 s.
+    ///   - site: The origin under which responses are kept, such as `https://shop.example`, no matter which host a
+    ///     request names. With `nil` each host has responses of its own.
+    ///   - collapseLimit: How long a GET waits for the same one that is running; 5 s by default.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace = "responses",
@@ -68,10 +68,10 @@ public final class ResponseCache: Service, Sendable {
     /// A cache of responses in a level of your choice: memory, a disk, Redis, or a composition.
     ///
     /// - Parameters:
-    ///   - storage: Where responses are kept. Only what is in Redis is shared, and only there one instance of several
-    ///     runs a handler.
-    ///   - site: The origin under which responses are kept, whatever host a request names.
-    ///   - collapseLimit: How long a GET waits for the same one that is under way; 5 s.
+    ///   - storage: Where responses are kept. Only responses in Redis are shared, and only with Redis does one instance
+    ///     run a handler for all.
+    ///   - site: The origin under which responses are kept, no matter which host a request names.
+    ///   - collapseLimit: How long a GET waits for the same one that is running; 5 s by default.
     public init(
         in storage: some CacheLevel<HTTPResource, HTTPContent>,
         site: String? = nil,
@@ -88,35 +88,35 @@ public final class ResponseCache: Service, Sendable {
         level = AnyLevel(responses)
     }
 
-    /// How the cache was used since it was made.
+    /// How the cache has been used since it was made.
     public var statistics: HTTPCacheStatistics { responses.statistics }
 
-    /// Makes new responses in the background, until the service is shut down.
+    /// Renews responses in the background, until the service is shut down.
     public func run() async {
         await cancelWhenGracefulShutdown { await self.responses.run() }
     }
 
-    /// Forgets every response that bears one of these tags, in all instances.
+    /// Invalidates every response that bears one of these tags, in all instances.
     ///
-    /// A response that is being made for longer than that is not kept.
+    /// A response whose handler is running when this begins is not kept.
     ///
     /// - Throws: ``/Strata/CacheError/Code/invalidTags``; the error of the level.
     public func invalidate(tags: [String]) async throws { try await responses.invalidate(tags: tags) }
 
-    /// Forgets every response that bears a tag, in all instances.
+    /// Invalidates every response that bears a tag, in all instances.
     ///
     /// - Throws: As ``invalidate(tags:)``.
     public func invalidate(tag: String) async throws { try await invalidate(tags: [tag]) }
 
-    /// Forgets the responses of a URL, whatever they vary by, in all instances.
+    /// Removes all responses of a URL, in all instances.
     ///
-    /// - Parameter url: The URL; a path with its query where the cache has a site.
+    /// - Parameter url: The URL; a path with its query if the cache has a site.
     /// - Throws: The error of the level.
     public func remove(_ url: String) async throws {
         try await responses.remove(HTTPResource(url.hasPrefix("/") ? (site ?? "") + url : url))
     }
 
-    /// Forgets all responses, in all instances.
+    /// Removes all responses, in all instances.
     ///
     /// - Throws: The error of the level.
     public func clear() async throws { try await responses.clear() }

@@ -1,5 +1,5 @@
 #if Hummingbird
-/// Which responses of a group of routes are kept, and how long those whose handler does not say.
+/// Which responses of a group of routes are kept, and how long those are fresh whose handler does not say.
 ///
 /// | setting | default | unit | why |
 /// |---|---|---|---|
@@ -9,25 +9,25 @@
 /// | `bodyLimit` | 1 MiB | bytes | what is kept is held in memory and in Redis |
 /// | `sharesAuthorized` | `false` | | what one user may see is not for the next |
 ///
-/// The times go for a response without `Cache-Control` and `Expires`, to a request without `Cookie`, and for this cache
-/// alone: browsers are told nothing. They are rounded up to whole seconds.
+/// The times apply to a response without `Cache-Control` and `Expires`, to a request without `Cookie`, and to this
+/// cache alone: browsers are told nothing. They are rounded up to whole seconds.
 public struct ResponsePolicy: Sendable, Hashable {
-    /// How long a response is fresh whose handler says nothing; `nil` keeps none of those.
+    /// How long a response is fresh whose handler says nothing; with `nil` none of those is kept.
     ///
     /// For the statuses 200, 203, 301 and 308.
     public var freshFor: Duration?
-    /// How long such a response is served after that at once, while one instance makes a new one.
+    /// How long after that such a response is served at once, while one instance makes a new one.
     public var staleWhileRevalidate: Duration
-    /// How long such a response is served after that when the handler fails.
+    /// How long after that such a response is served when the handler fails.
     public var staleIfError: Duration
-    /// How long 404 and 410 are remembered, where the handler says nothing; `nil` for not at all.
+    /// How long 404 and 410 are kept if the handler says nothing; `nil` for not at all.
     public var absentFor: Duration?
-    /// The largest body that is kept, in bytes; larger ones are passed on as they are made.
+    /// The largest body that is kept, in bytes; larger ones are streamed to the caller.
     public var bodyLimit: Int
-    /// Whether responses to requests with `Authorization` are kept where they say that they may be: by `public`,
-    /// `s-maxage` or `must-revalidate` (RFC 9111 §3.5).
+    /// Whether responses to requests with `Authorization` are kept if they allow it by `public`, `s-maxage` or
+    /// `must-revalidate` (RFC 9111 §3.5).
     ///
-    /// Otherwise such a request goes past the cache.
+    /// Otherwise such a request bypasses the cache.
     public var sharesAuthorized: Bool
 
     /// A policy, each setting with its default.

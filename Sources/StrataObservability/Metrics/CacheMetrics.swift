@@ -6,7 +6,7 @@ public import Strata
 public import ServiceLifecycle
 #endif
 
-/// Exports what caches count, by swift-metrics.
+/// Exports the counters of caches by swift-metrics.
 ///
 /// ```swift
 /// let metrics = CacheMetrics()
@@ -14,15 +14,15 @@ public import ServiceLifecycle
 /// try await metrics.run()  // or give it to a ServiceGroup
 /// ```
 ///
-/// Counters are read from the levels at an interval, so that a hit in memory pays nothing for them. How long a fetch, a
-/// wait for another instance and a call of Redis took is told when it has ended; no hit in memory is among these.
+/// Counters are read from the levels at an interval, so a hit in memory pays nothing for them. The durations of
+/// fetches, of waits for another instance and of calls to Redis are recorded as they end; hits in memory are not timed.
 ///
 /// Make one for a process, and add all its caches. `docs/observability.md` lists the metrics.
 ///
-/// Keep it: what it has added is counted as long as it lives, and the caches are held by it. When it goes, its series
-/// stay as they are, so that the last counts can still be pushed; ``remove(_:)`` ends them.
+/// Keep a reference to it: its caches are counted as long as it lives, and it keeps them alive. When it goes, its
+/// series stay as they are, so that the last counts can still be pushed; ``remove(_:)`` ends them.
 public final class CacheMetrics: Sendable {
-    /// Who is told, and under which number.
+    /// The observers, and their numbers.
     private struct Listener: Sendable {
         let id: UInt64
         let recorder: DurationRecorder
@@ -46,7 +46,7 @@ public final class CacheMetrics: Sendable {
     private let factory: any MetricsFactory
     private let state = Locked(State())
 
-    /// Metrics of no cache yet.
+    /// Metrics without a cache.
     ///
     /// - Parameters:
     ///   - interval: How often counters are read, 10 seconds by default; at least 0.1 seconds.
@@ -69,7 +69,7 @@ public final class CacheMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - cache: Usually the whole composition.
-    ///   - name: What it is called in all its metrics, as `cache.name`.
+    ///   - name: The value of `cache.name` in all its metrics.
     /// - Throws: ``ObservabilityError/Code/nameTaken`` when another cache has that name: the two would be added up.
     public func add(_ cache: some CacheLevel, as name: String) throws(ObservabilityError) {
         let reading = CacheReading(name, factory) { cache.label }
@@ -89,8 +89,8 @@ public final class CacheMetrics: Sendable {
 
     /// Adds all caches of a registry, each by its own name, and those that come later.
     ///
-    /// A cache that has come or gone is noticed when counters are read: until then nothing of a new one is counted, and
-    /// its name is not free. One that comes later by a name that another cache has here is left out.
+    /// Added and removed caches are noticed when counters are read: until then a new one is not counted, and the name
+    /// of a removed one is not free. A later cache is left out if its name is taken here.
     ///
     /// - Parameter registry: The caches by name.
     /// - Throws: ``ObservabilityError/Code/nameTaken`` when another cache has one of the names, and then none is added.
@@ -108,8 +108,8 @@ public final class CacheMetrics: Sendable {
     /// Adds a monitor of consistency, such as `ConsistencyMonitor` of `StrataRedis`.
     ///
     /// - Parameters:
-    ///   - monitor: What measures; run it beside.
-    ///   - name: What its metrics have as `cache.name`; usually the name of the cache that it measures.
+    ///   - monitor: The monitor; run it yourself.
+    ///   - name: The value of `cache.name` in its metrics; usually the name of the cache that it measures.
     /// - Throws: ``ObservabilityError/Code/nameTaken`` when another monitor has that name.
     public func add(
         consistency monitor: some ConsistencyCounted,
@@ -129,7 +129,7 @@ public final class CacheMetrics: Sendable {
         }
     }
 
-    /// Takes a monitor of consistency out: its series end, it is held no longer, and its name is free.
+    /// Removes a monitor of consistency: its series end, it is released, and its name is free.
     ///
     /// - Parameter name: The name that it was added by.
     /// - Returns: Whether there was such a monitor.
@@ -145,11 +145,10 @@ public final class CacheMetrics: Sendable {
         return true
     }
 
-    /// Takes a cache out, such as that of a tenant who has left: its series end, it is held no longer, and its name is
-    /// free.
+    /// Removes a cache, such as that of a tenant who has left: its series end, it is released, and its name is free.
     ///
-    /// Counts since the last reading are not exported: call ``record()`` before, if they matter. The calls of a Redis
-    /// client that other added caches use are told on; the series of a server do not end.
+    /// Counts since the last reading are not exported: call ``record()`` before, if they matter. Calls of a Redis
+    /// client that other added caches use are still recorded; the series of a server do not end.
     ///
     /// - Parameter name: The name that it was added by.
     /// - Returns: Whether there was such a cache.

@@ -15,12 +15,12 @@ public import Tracing
 /// | `cache get` | a read that memory has not answered, or a refresh | `cache.name`, `cache.level`, `cache.result`, `cache.key.hash`, `cache.refresh`, `cache.age`; of a batch `cache.keys` and `cache.hits` |
 /// | `cache fetch`, its child | this read asks the source | `cache.name` |
 ///
-/// The steps of the read are events of its span: their level, their duration in seconds, and whom it waited for. A read
-/// that joins another one is linked to that one's span, and so is a read that waits for another instance, if the
-/// tracers of both follow W3C Trace Context. Spans of the source are children of `cache fetch`. An error is noted by
-/// its kind (`error.type`) and not by its text.
+/// The steps of the read are events of its span, with their level, their duration in seconds, and the instance that it
+/// waited for. A read that joins another one is linked to the other's span, and so is a read that waits for another
+/// instance, if the tracers of both follow W3C Trace Context. Spans of the source are children of `cache fetch`. An
+/// error is recorded by its kind (`error.type`) and not by its text.
 ///
-/// A value in the memory of the level inside is returned without a span.
+/// A hit in the memory of the level inside has no span.
 public struct Traced<Base: CacheLevel>: TransparentLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -200,9 +200,9 @@ extension CacheLevel {
     /// This level with its reads as spans.
     ///
     /// - Parameters:
-    ///   - name: What the cache is called in the spans, as `cache.name`.
+    ///   - name: The value of `cache.name` in the spans.
     ///   - tracer: Makes the spans; by default the process's own, which `InstrumentationSystem.bootstrap(_:)` has set.
-    ///     Without one, reads cost a look at it, and no span is made.
+    ///     Without one, reads only look for it and make no span.
     /// - Returns: The level with its spans.
     public func traced(as name: String, tracer: (any Tracer)? = nil) -> Traced<Self> { Traced(self, name, tracer) }
 }

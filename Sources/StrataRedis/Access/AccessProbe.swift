@@ -27,7 +27,7 @@ enum AccessProbe {
         case "client|id": ["client", "id"]
         case "client|tracking": ["client", "tracking", "off"]
         case "subscribe": [command, channel]
-        // An empty message is none that anybody understands.
+        // No listener acts on an empty message.
         case "publish": [command, channel, ""]
         case "eval": [command, "return 1", "0"]
         case "evalsha": [command, String(repeating: "0", count: 40), "0"]

@@ -1,7 +1,8 @@
 internal import Strata
 
-/// The permissions that a user of Redis needs for a purpose, and no others: the one list that the documentation quotes,
-/// that `stratactl acl` prints, and under which the tests run.
+/// The permissions that a user of Redis needs for a purpose, and no others.
+///
+/// The documentation quotes this list, `stratactl acl` prints it, and the tests run under it.
 ///
 /// ```swift
 /// let rules = AccessRules(for: [.cache], keyspaces: ["products"])
@@ -12,16 +13,15 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     public enum Purpose: String, Sendable, Hashable, CaseIterable {
         /// What a service does: read, write, remove, fetch under leases, invalidate, clear, hear of changes.
         case cache
-        /// ``RedisLevel/sweep(rate:progress:)`` beside that.
+        /// As ``cache``, and ``RedisLevel/sweep(rate:progress:)``.
         case sweep
-        /// What a service does whose configuration has a ``RedisConfiguration/replicaLagLimit``: it reads from replicas
-        /// beside that of ``cache``.
+        /// As ``cache``, and reading from replicas: for a ``RedisConfiguration/replicaLagLimit``.
         case replicas
-        /// What the command line shows of what is in Redis.
+        /// What the command line needs to show what is in Redis.
         case look
-        /// What it asks of the instances of a fleet and hears of their changes, beside that; see ``FleetMember``.
+        /// As ``look``, and asking the instances of a fleet and hearing of changes; see ``FleetMember``.
         case inspect
-        /// What the command line removes, beside that.
+        /// As ``look``, and removing.
         case remove
     }
 
@@ -46,12 +46,12 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - purposes: What the user is for.
-    ///   - keyspaces: The keyspaces. One of a version is another keyspace than that of the next.
+    ///   - keyspaces: The keyspaces. Each version of a keyspace is a keyspace of its own.
     ///   - database: The database; any but the first takes SELECT.
-    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks
-    ///     is given the right to read keys and no more.
-    ///   - topology: What the servers are: nodes of a cluster are asked for more, and each part of a keyspace has a
-    ///     channel there.
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, a purpose that
+    ///     only looks gets the right to read keys and no more.
+    ///   - topology: What the servers are: a cluster needs more commands, and has a channel for each part of a
+    ///     keyspace.
     public init(
         for purposes: Set<Purpose>,
         keyspaces: [Keyspace],
@@ -76,9 +76,9 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - purposes: What the user is for.
     ///   - prefix: The prefix.
     ///   - database: The database; any but the first takes SELECT.
-    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks
-    ///     is given the right to read keys and no more.
-    ///   - topology: What the servers are: nodes of a cluster are asked for more.
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, a purpose that
+    ///     only looks gets the right to read keys and no more.
+    ///   - topology: What the servers are: a cluster needs more commands.
     public init(
         for purposes: Set<Purpose>,
         prefix: String = "strata",
@@ -163,7 +163,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: pattern, as: UTF8.self)
     }
 
-    /// The rules in the form of ACL SETUSER, one each; the first ones take back all other permissions.
+    /// The rules as ACL SETUSER takes them, one each; the first ones revoke all other permissions.
     public var rules: [String] {
         ["resetkeys", "resetchannels", "-@all"] + keys.map { keyRule + $0 } + channels.map { "&" + $0 }
             + commands.map { "+" + $0 }

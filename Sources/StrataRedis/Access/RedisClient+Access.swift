@@ -1,18 +1,18 @@
 internal import Strata
 
 extension RedisClient {
-    /// The rules that the user of this client lacks, in the form of ACL SETUSER, such as `+client|tracking` or
+    /// The rules that the user of this client lacks, as ACL SETUSER takes them, such as `+client|tracking` or
     /// `~products:*`.
     ///
-    /// Each command is tried over a connection of its own, in a form that changes nothing; no right to look at ACLs is
-    /// needed.
+    /// Each command is tried over a connection of its own, in a form that changes nothing; the user needs no right to
+    /// read ACLs.
     ///
     /// ```swift
     /// let missing = try await redis.missingRules(of: AccessRules(for: [.cache], keyspaces: ["products"]))
     /// if !missing.isEmpty { logger.error("Redis: ACL SETUSER shop \(missing.joined(separator: " "))") }
     /// ```
     ///
-    /// One round trip for each command and keyspace. In a cluster each primary is asked, since each has users of its
+    /// One round trip for each command and keyspace. A cluster costs this at each primary, since each has users of its
     /// own.
     ///
     /// - Parameter rules: What the user is for.
@@ -52,16 +52,16 @@ extension RedisClient {
         do {
             return try await primaries().map(\.configuration)
         } catch let error as RedisError where error.serverMessage?.hasPrefix("NOPERM") == true {
-            // Who may not ask for the other nodes lacks that at the ones that are known.
+            // A user who may not ask for the other nodes lacks that right at the known ones.
             return configuration.seeds.map { configuration.node(at: $0) }
         }
     }
 
-    /// Ends the start of a program whose user may not do what it needs.
+    /// Checks at the start of a program that its user may do what it needs.
     ///
     /// - Parameter rules: What the user is for.
-    /// - Throws: ``RedisError/Code/server`` whose message names each rule that is missing; what ``missingRules(of:)``
-    ///   throws.
+    /// - Throws: ``RedisError/Code/server`` with a message that names each missing rule; the errors of
+    ///   ``missingRules(of:)``.
     public func requireAccess(_ rules: AccessRules) async throws {
         let missing = try await missingRules(of: rules)
         guard !missing.isEmpty else { return }

@@ -8,7 +8,7 @@ final class CacheContext: ClientCompanion {
     let link: InvalidationLink
     /// The links of all nodes of a cluster; `nil` for a single server, and for a node.
     let links: ClusterLinks?
-    /// Chooses the mode of tracking; `nil` where it is fixed.
+    /// Chooses the mode of tracking; `nil` if it is fixed.
     let meter: TrackingMeter?
     /// The leases of this client.
     let leases: LeaseKeeper
@@ -51,7 +51,7 @@ final class CacheContext: ClientCompanion {
         if let links { links.remove(number) } else { link.remove(number) }
     }
 
-    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    /// Why changes are not told at the moment, in words; `nil` while they are, and while no level listens.
     var refusal: String? { links.map { $0.refusal } ?? link.refusal }
 
     var clusterObserver: (any ClusterObserver)? { links }

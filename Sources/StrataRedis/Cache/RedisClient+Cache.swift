@@ -4,8 +4,8 @@ internal import Strata
 extension RedisClient {
     /// A client for the server that a configuration names.
     ///
-    /// Nothing is connected yet. With ``RedisTopology/auto`` the servers are asked whether they are a cluster, for
-    /// which the calling thread waits, for ``RedisConfiguration/connectTimeout`` at most.
+    /// Nothing is connected yet. With ``RedisTopology/auto`` it asks the servers whether they are a cluster; the
+    /// calling thread waits for that, ``RedisConfiguration/connectTimeout`` at most.
     ///
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
@@ -52,8 +52,8 @@ extension RedisClient {
     /// Proof that the cast holds: the initialisers above are the only ones that name a companion.
     var cache: CacheContext { unsafeDowncast(companion, to: CacheContext.self) }
 
-    /// Of which changes the server tells this client: what was configured, or with ``TrackingMode/automatic`` what was
-    /// chosen last.
+    /// Which changes the server tells this client: the configured mode, or with ``TrackingMode/automatic`` the one that
+    /// was chosen last.
     public var tracking: TrackingMode { cache.meter?.mode ?? configuration.tracking }
 
     var outage: OutageControl { cache.outage }

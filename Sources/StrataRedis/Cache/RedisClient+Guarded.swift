@@ -6,7 +6,8 @@ extension RedisClient {
     /// The breakers guard the calls of caches; commands that you send to the client yourself are neither counted nor
     /// refused.
     ///
-    /// Each node of a cluster has breakers of its own; here those of a role count as one, in the worst of their states.
+    /// Each node of a cluster has breakers of its own; here the breakers of a role count as one, in the worst of their
+    /// states.
     public var outageStatistics: OutageStatistics {
         var statistics = outage.statistics
         for node in cluster?.view?.nodes ?? [] {

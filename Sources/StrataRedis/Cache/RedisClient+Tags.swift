@@ -84,7 +84,7 @@ extension RedisClient {
 
     /// The answer to an HMGET.
     struct TagNumbers: Sendable {
-        /// `nil` where they are lost or make no sense.
+        /// `nil` if they are lost or make no sense.
         var marks: TagMarks?
         /// No tag that was asked for has a higher number than it has here.
         var numbers: [TagName: InvalidationNumber] = [:]
@@ -194,7 +194,7 @@ extension RedisClient {
                 expecting: .list
             ) { outcome in
                 guard let reply = try? outcome.get() else { return completion(nil) }
-                // What is missing, makes no sense, or is older than what is known here is the script's to decide.
+                // The script decides about a number that is missing, makes no sense, or is older than the known one.
                 let whole = Self.tagNumbers([], in: reply)?.marks.flatMap { $0.sequence >= question.known ? $0 : nil }
                 if let whole { completion(whole) } else { ask() }
             } encode: { writer in

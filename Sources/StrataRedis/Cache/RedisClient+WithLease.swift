@@ -12,7 +12,7 @@ extension RedisClient {
     ///
     /// The guarantee: among all instances that ask for this name at one primary, at most one runs its work at a time,
     /// as long as the lease is renewed in time and the primary neither loses data nor fails over. This saves work; it
-    /// does not guard data. An instance that was stopped for longer than the lease goes on afterwards, while another
+    /// does not guard data. An instance that was stopped for longer than the lease goes on afterwards, although another
     /// may have begun. Work that must not happen twice needs a check where it takes effect.
     ///
     /// Round trips: one to get the lease, one to end it, one for each third of its duration; while another holds it,
@@ -22,8 +22,8 @@ extension RedisClient {
     ///   - name: The name of the work.
     ///   - keyspace: The keyspace of the lease.
     ///   - options: How long the lease stands and is renewed, and how long a caller waits for it.
-    ///   - body: The work. It is not cancelled when the lease is lost, or has run out because it was renewed for
-    ///     ``LeaseOptions/renewalLimit`` in all; ``LeaseStatus/isHeld`` tells of either.
+    ///   - body: The work. It is not cancelled when the lease is lost, or runs out after ``LeaseOptions/renewalLimit``;
+    ///     ``LeaseStatus/isHeld`` is then false.
     /// - Returns: What the work returns.
     /// - Throws: The error of the work; ``/Strata/CacheError/Code/timeout`` when the lease was not free within
     ///   ``LeaseOptions/waitLimit``; ``RedisError``; `CancellationError`.

@@ -7,9 +7,9 @@ protocol ClientCompanion: LoopAttachment {
     /// The client is about to end: what still has to be sent is sent now.
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async
 
-    /// Who has to know what becomes of a cluster.
+    /// Has to know what becomes of a cluster.
     var clusterObserver: (any ClusterObserver)? { get }
 
-    /// Nobody refers to the client any more.
+    /// The last reference to the client is gone.
     func stop()
 }

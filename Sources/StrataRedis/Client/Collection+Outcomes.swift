@@ -1,7 +1,7 @@
 internal import Strata
 
 extension Collection where Element: Sendable, Self: Sendable {
-    /// What has come of `body` for each element, in their order, with all at once.
+    /// The outcome of `body` for each element, in their order, with all at once.
     ///
     /// One that fails keeps no other from ending.
     func outcomes<Success: Sendable>(

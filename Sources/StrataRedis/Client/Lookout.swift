@@ -15,7 +15,7 @@ enum Lookout: Sendable {
         init(_ router: ClusterRouter) { self.router = router }
     }
 
-    /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
+    /// Sends a command without waiting for its reply; see ``Connection/post(deadline:completion:encode:)``.
     func post(
         deadline: MonotonicInstant,
         slot: @autoclosure () -> UInt16?,

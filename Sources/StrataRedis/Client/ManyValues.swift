@@ -5,7 +5,7 @@ struct ManyValues: Sendable {
     /// What has failed, by the places of the keys.
     var failures: [Int: RedisError] = [:]
 
-    /// What has come of each key.
+    /// The outcome of each key.
     var outcomes: [Result<[UInt8]?, RedisError>] {
         values.indices.map { place in failures[place].map { .failure($0) } ?? .success(values[place]) }
     }

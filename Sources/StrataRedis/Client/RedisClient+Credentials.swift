@@ -3,15 +3,15 @@ internal import Strata
 extension RedisClient {
     /// Asks the source of credentials now, and has all connections log in with its answer.
     ///
-    /// For whoever is told of a new password and need not wait for the next question. Calls go on meanwhile. The
-    /// invalidation link follows by itself. Without ``RedisConfiguration/credentials`` nothing is done.
+    /// Call it when you learn of a new password and do not want to wait for the next question. Calls go on meanwhile.
+    /// The invalidation link follows by itself. Does nothing without ``RedisConfiguration/credentials``.
     ///
-    /// One round trip on each connection that stands, on all at once: a node of a cluster that is silent holds up no
-    /// other. The source has 30 seconds to answer.
+    /// One round trip on each open connection, on all at once: a silent node of a cluster holds up no other. The source
+    /// has 30 seconds to answer.
     ///
     /// - Throws: ``RedisError`` when the source fails, or a server does not accept its answer: then its connections
-    ///   stay logged in as they were. In a cluster it is the first such node's, and the message names the others.
-    ///   `CancellationError`.
+    ///   stay logged in as they were. In a cluster it is the error of the first such node, and the message names the
+    ///   others. `CancellationError`.
     public func refreshCredentials() async throws {
         guard let source = configuration.credentials else { return }
         try await source.keeper.answer()

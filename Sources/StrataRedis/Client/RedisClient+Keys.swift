@@ -8,7 +8,7 @@ extension RedisClient {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then
-    ///     remove what others have written in between.
+    ///     remove what others wrote in between.
     ///   - timeout: How long the call may take.
     /// - Returns: How many of them existed.
     /// - Throws: ``RedisError``; `CancellationError`.

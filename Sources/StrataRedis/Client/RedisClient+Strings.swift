@@ -103,7 +103,7 @@ extension RedisClient {
     ///   - lifetime: When the key expires, in whole milliseconds of at least one; `nil` means never.
     ///   - condition: Whether the key has to be absent or present.
     ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then
-    ///     undo what others have written in between, and with a condition be answered otherwise than the first time.
+    ///     overwrite what others wrote in between, and with a condition get another answer than the first time.
     ///   - timeout: How long the call may take.
     /// - Returns: False when the condition kept the value from being written.
     /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
@@ -150,9 +150,9 @@ extension RedisClient {
         return !reply.isNull
     }
 
-    /// SET with the bytes of a sequence, such as `Data`.
+    /// SET: writes the bytes of a sequence, such as `Data`.
     ///
-    /// As the form for `[UInt8]`.
+    /// Otherwise the same as with `[UInt8]`.
     ///
     /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
     ///   `CancellationError`.

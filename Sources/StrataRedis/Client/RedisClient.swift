@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A client of a Redis or Valkey server, of the primary that Sentinels name, or of a cluster.
 ///
-/// It has few connections, shared by all tasks and pipelined without being asked to be.
+/// All tasks share a few connections, on which it pipelines calls by itself.
 ///
 /// It works as soon as it is made: its I/O thread starts, and connects, with the first call. Tie it to the life of an
 /// application with ``run()``, or give it to a `ServiceGroup`; when the last reference goes away, it closes.
@@ -16,11 +16,11 @@ internal import Synchronization
 /// ```
 ///
 /// Every call has a deadline (``RedisConfiguration/commandTimeout`` unless it states its own) and can be cancelled;
-/// both let the caller go at once and leave the connection as it is. Commands that may be repeated without harm are
-/// retried once after a lost connection, whatever broke it but their own reply, inside the deadline; all others only if
-/// they were certainly not run.
+/// both release the caller at once and leave the connection as it is. After a lost connection, commands that may be
+/// repeated without harm are retried once inside the deadline, unless their own reply broke it; all others are retried
+/// only if they were certainly not run.
 public final class RedisClient: Sendable {
-    /// What the client was made with.
+    /// The configuration that the client was made with.
     public let configuration: RedisConfiguration
     /// What the caches of the client go by: lifetimes, leases, breakers.
     ///
@@ -98,7 +98,7 @@ public final class RedisClient: Sendable {
     ///
     /// Invalidations that have failed are repeated first.
     ///
-    /// - Parameter grace: How long that and calls under way may still take.
+    /// - Parameter grace: How long those and the calls under way may still take.
     public func shutDown(within grace: Duration = .zero) async {
         let deadline = MonotonicInstant.now.advanced(by: grace)
         await companion.finish(by: deadline, self)
@@ -115,12 +115,12 @@ public final class RedisClient: Sendable {
 
     /// Sends any command.
     ///
-    /// In a cluster it goes to the node that serves its keys, by their places among its words; to any primary where it
-    /// has none. Keys in different slots are refused with ``RedisError/Code/crossSlot``.
+    /// In a cluster it goes to the node that serves its keys, which it finds by their positions in the command, or to
+    /// any primary if it has none. Keys in different slots are refused with ``RedisError/Code/crossSlot``.
     ///
     /// - Parameters:
-    ///   - command: The name and its arguments, as bytes. Commands that block, subscribe or change the connection's
-    ///     state do not belong on a shared connection; none is checked for.
+    ///   - command: The name and its arguments, as bytes. Do not send commands that block, subscribe or change the
+    ///     connection's state: the connection is shared, and they are not checked for.
     ///   - repeatable: Whether the command may be sent again when it is not known whether the server has run it.
     ///   - timeout: How long the call may take; ``RedisConfiguration/commandTimeout`` by default.
     /// - Returns: The reply; errors inside an array are values.
@@ -252,7 +252,7 @@ public final class RedisClient: Sendable {
     /// Whether it has begun.
     var hasBegun: Bool { group.hasStarted }
 
-    /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
+    /// Sends a command without waiting for its reply; see ``Connection/post(deadline:completion:encode:)``.
     ///
     /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection. A connection to
     /// another node is not used.

@@ -1,6 +1,6 @@
 /// Glob patterns as SCAN takes them.
 public enum RedisGlob {
-    /// A pattern that matches exactly these bytes: everything that means something in a glob is escaped.
+    /// A pattern that matches exactly these bytes: all special characters of a glob are escaped.
     public static func literal(_ bytes: [UInt8]) -> [UInt8] {
         var pattern: [UInt8] = []
         pattern.reserveCapacity(bytes.count + 8)
@@ -11,7 +11,7 @@ public enum RedisGlob {
         return pattern
     }
 
-    /// A pattern that matches everything that begins with these bytes.
+    /// A pattern that matches all keys that begin with these bytes.
     public static func prefix(_ bytes: [UInt8]) -> [UInt8] {
         literal(bytes) + [UInt8(ascii: "*")]
     }

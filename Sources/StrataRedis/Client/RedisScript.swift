@@ -24,8 +24,7 @@ extension RedisClient {
         timeout: Duration? = nil,
         on connection: Connection? = nil
     ) async throws -> RESPValue {
-        // A caller who has left does not come back to send the text; what it leaves behind has to be tidied up all the
-        // same.
+        // A caller that has left does not come back to send the text; its traces have to be removed nonetheless.
         guard !Task.isCancelled else {
             return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout, connection)
         }

@@ -291,7 +291,7 @@ final class InvalidationLink: Sendable {
     private func lost(_ link: Int, _ error: RedisError) {
         let (left, joined, until, isNews) = listeners.withLock { listeners in
             let isNews = listeners.succession.isWanted(link)
-            // A link that is given up has failed nobody who waits for another.
+            // A link that is given up is no failure for a caller that waits for another.
             let left = listeners.all.filter { $0.link == link || isNews && $0.link == nil }
             for index in listeners.all.indices where listeners.all[index].link == link {
                 listeners.all[index].link = nil

@@ -7,9 +7,9 @@ final class KeyspaceCoherence: PartListener {
     let gate: FillGate
     let waiters: KeyWaiters
     let arrival: LinkArrival
-    /// `nil` where no replica is read.
+    /// `nil` if no replica is read.
     let changes: RecentChanges?
-    /// `nil` where the mode of tracking is fixed.
+    /// `nil` if the mode of tracking is fixed.
     private let meter: TrackingMeter?
     /// Whether the keyspace has parts.
     let isDivided: Bool

@@ -92,7 +92,7 @@ final class LinkDriver: LoopDriver {
     /// Whether the server may be another by now: its answer to a PING would prove nothing.
     private var isHeld: Bool { stream != nil && locator?.isInDoubt == true }
 
-    /// Leaves a server that is not the one any more: what is changed at another is not heard of there.
+    /// Leaves a server that is no longer the primary: it does not tell of changes made at another.
     private func follow(_ locator: any ServerLocator, now: MonotonicInstant) {
         if stream != nil, dialer.isOutdated {
             lost(.moved(configuration.place), now: now)

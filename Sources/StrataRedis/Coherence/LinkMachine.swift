@@ -91,8 +91,8 @@ struct LinkMachine: ~Copyable, Sendable {
 
     /// Listens for these topics.
     ///
-    /// A link that stands is made anew, for its topics are fixed when it subscribes. One that does not stand yet is,
-    /// too, and that is no failure: nobody who waits for it is told.
+    /// A link is made anew, for its topics are fixed when it subscribes. Where it does not stand yet, that is no
+    /// failure, and no caller that waits for it gets an error.
     mutating func listen(to topics: LinkTopics, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
         guard topics != self.topics, phase != .closed else { return nil }
         self.topics = topics
@@ -158,7 +158,7 @@ struct LinkMachine: ~Copyable, Sendable {
     /// The server has known the connections that it tracks until then, at the least.
     mutating func readsProven(until instant: MonotonicInstant) { readsCertain = instant }
 
-    /// A connection was lost on which somebody relied: of some of what was read, changes are not told.
+    /// A connection was lost on which memory relied: the server no longer tells of changes to some of what was read.
     mutating func readsForgotten(now: MonotonicInstant, _ notices: inout [Notice]) {
         guard phase == .live else { return }
         notices.append(

@@ -1,8 +1,8 @@
 internal import Strata
 
-/// Somebody who has to know of changes in the parts of a keyspace; the part is `nil` where there is one only.
+/// Has to know of changes in the parts of a keyspace; the part is `nil` if there is only one.
 ///
-/// What is told of trust comes in its order, one after the other. What is told of changes may come on several threads.
+/// Calls about trust come one after the other, in order. Calls about changes may come on several threads.
 protocol PartListener: ChangeListener {
     /// From now on changes are told; what was read until now may have changed unheard.
     func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant)

@@ -43,7 +43,7 @@ struct TrackingChoice: Sendable {
     private var pause = Self.pauses.lowerBound
     private var notBefore = MonotonicInstant.distantPast
 
-    /// The server does not remember what is read: the next server may, so that is tried again much later.
+    /// This server does not track reads: the next server may, so the mode is tried again much later.
     mutating func refused(at now: MonotonicInstant) {
         tracksReads = false
         agreeing = 0

@@ -11,16 +11,16 @@
 public struct BreakerOptions: Sendable, Hashable {
     /// How far back calls count.
     public var window: Duration
-    /// How many calls must have ended within the window before their share of failures says anything; and how many
-    /// failures in a row say enough, whatever was before.
+    /// How many calls must have ended within the window before their share of failures counts; and how many failures in
+    /// a row open the breaker, no matter what came before.
     public var minimumCalls: Int
-    /// From which share of failed calls on no more are made, from 0 to 1; above 1 means never.
+    /// The share of failed calls from which the breaker opens, from 0 to 1; above 1 means never.
     public var failureShare: Double
-    /// From which share of slow calls on no more are made, from 0 to 1; above 1 means never.
+    /// The share of slow calls from which the breaker opens, from 0 to 1; above 1 means never.
     public var slowShare: Double
-    /// How long a call that succeeds may take without being slow.
+    /// How long a call that succeeds may take until it counts as slow.
     public var slowAfter: Duration
-    /// Bounds of the pause before a probe, of which a random share between a half and the whole is waited.
+    /// Bounds of the pause before a probe; the wait is a random share of it, between a half and the whole.
     public var pause: ClosedRange<Duration>
 
     /// Options, each with its default.

@@ -85,8 +85,8 @@ final class CredentialKeeper: Sendable {
 
     /// The ``generation`` for which connections that stand are to log in anew.
     ///
-    /// What an attempt to connect has found out is only its own: a source that signs a new token each time would else
-    /// have every attempt bring about others.
+    /// What an attempt to connect has found out is only its own: with a source that signs a new token each time, every
+    /// attempt would otherwise cause others.
     var news: UInt64 { told.load(ordering: .sequentiallyConsistent) }
 
     /// How many questions have ended, with an answer or without.
@@ -111,7 +111,7 @@ final class CredentialKeeper: Sendable {
         lost?.end()
     }
 
-    /// A question that counts as lost, and who waits for it.
+    /// A question that counts as lost, and those that wait for it.
     private struct Lost {
         let question: Task<Void, Never>
         let waiting: [@Sendable () -> Void]
@@ -150,8 +150,8 @@ final class CredentialKeeper: Sendable {
         return lost
     }
 
-    /// Asks, unless somebody has within an interval: the nodes of a cluster share a source, and one of them asks for
-    /// all.
+    /// Asks, unless a question was asked within the interval: the nodes of a cluster share a source, and one of them
+    /// asks for all.
     ///
     /// - Parameters:
     ///   - interval: How often the source is to be asked.
@@ -199,7 +199,7 @@ final class CredentialKeeper: Sendable {
     /// Asks, or joins the question that is under way.
     private func nextAnswer() async throws {
         do {
-            // A source may hang for ever: who waits for it must not keep it.
+            // A source may hang for ever: a waiter must not keep it alive.
             _ = try await answers.join(0, limit: WaitLimit(sinceJoining: answerTimeout)) { [weak self] _ in
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                     guard let self else { return continuation.resume() }

@@ -16,10 +16,10 @@ import Glibc
 /// }
 /// ```
 ///
-/// It is asked when a connection is made, every so often while the client is in use, and by
-/// ``RedisClient/refreshCredentials()``. When the answer is another than before, connections that stand log in again
-/// between two commands, and the invalidation link is replaced by one of the new user without a gap: no call fails for
-/// it. As long as a source fails, what it said before stays in force.
+/// The client asks it when it connects, at intervals while it is in use, and in ``RedisClient/refreshCredentials()``.
+/// When the answer has changed, open connections log in again between two commands, and a link of the new user replaces
+/// the invalidation link without a gap: no call fails because of that. While a source fails, its last answer stays in
+/// force.
 ///
 /// So to change a password: let the server accept both (`ACL SETUSER cache >NEW`), change it here, then take the old
 /// one away (`ACL SETUSER cache <OLD`).
@@ -37,9 +37,9 @@ public struct CredentialSource: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - interval: How often it is asked while the client is in use; a minute by default.
-    ///   - ask: Gives the credentials. Only the first connection waits for it, for
-    ///     ``RedisConfiguration/connectTimeout`` at most; later ones are made with what is known. One call is under way
-    ///     at a time, and is cancelled after 30 s.
+    ///   - ask: Returns the credentials. Only the first connection waits for it, for
+    ///     ``RedisConfiguration/connectTimeout`` at most; later ones use the last answer. One call is under way at a
+    ///     time, and is cancelled after 30 s.
     public init(
         every interval: Duration = .seconds(60),
         _ ask: @escaping @Sendable () async throws -> RedisCredentials
@@ -71,8 +71,8 @@ public struct CredentialSource: Sendable, CustomStringConvertible, CustomReflect
 
     /// A file whose only line is the password, read for each connection and every ten seconds.
     ///
-    /// It has to be a regular file of the process's user (or of root) that nobody else may read or write (mode 0600 or
-    /// 0400), of 4 KiB at most.
+    /// It has to be a regular file of 4 KiB at most that belongs to the process's user (or to root), and that no other
+    /// user may read or write (mode 0600 or 0400).
     ///
     /// - Parameters:
     ///   - path: The file.

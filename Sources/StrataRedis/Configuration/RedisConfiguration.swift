@@ -21,8 +21,7 @@ internal import Strata
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 /// | replicaLagLimit | none | reading from replicas is a decision: they may lack what was acknowledged |
 public struct RedisConfiguration: Sendable {
-    /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, which counts for nothing
-    /// else.
+    /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, used for nothing else.
     public var endpoint: RedisEndpoint
     /// What stands behind the address; one server by default.
     public var topology = RedisTopology.single
@@ -54,10 +53,10 @@ public struct RedisConfiguration: Sendable {
     ///
     /// Without spaces or control characters. With `nil` the connections have no name.
     public var clientName: String? = "strata"
-    /// What this process calls itself in leases and in the names of its connections, so that others can tell whom they
-    /// wait for; host and process by default.
+    /// The name of this process in leases and in the names of its connections, so that others can tell which instance
+    /// they wait for; host and process by default.
     public var instanceName = InstanceName.current
-    /// How many connections calls are spread over.
+    /// The number of connections that calls are spread over.
     public var connections = 1
     /// How long resolving, connecting and the handshake may take together.
     public var connectTimeout: Duration = .milliseconds(500)
@@ -65,14 +64,14 @@ public struct RedisConfiguration: Sendable {
     public var commandTimeout: Duration = .seconds(1)
     /// How long a single call of a cache may wait for Redis in all its steps together.
     ///
-    /// Each step's command may take what is left of it, and ``commandTimeout`` at most. Neither the source's time
-    /// counts nor the wait for another instance's fetch. Commands that are sent to the client directly have no budget.
+    /// Each step's command may take the rest of it, and ``commandTimeout`` at most. The time of the source and the wait
+    /// for another instance's fetch do not count. Commands that are sent to the client directly have no budget.
     public var redisBudget: Duration = .milliseconds(500)
     /// When caches stop asking a server that fails, and try again.
     public var breaker = BreakerOptions()
-    /// How many invalidations that have failed are kept, to be repeated when Redis is back.
+    /// How many failed invalidations are kept, to be repeated when Redis is back.
     ///
-    /// Beyond that the ones that expire first are given up, and counted.
+    /// Beyond that, those that expire first are given up, and counted.
     public var invalidationLimit = 10_000
     /// Most replies owed at once, for each connection.
     public var inFlightLimit = 8192
@@ -82,26 +81,27 @@ public struct RedisConfiguration: Sendable {
     public var queuedBytesLimit = 16 << 20
     /// With replies owed and no call answered in time for this long, a connection counts as dead.
     ///
-    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life, and so is a large value that keeps
-    /// going out.
+    /// A large reply that keeps arriving, at 16 KiB in this time, counts as a sign of life, and so does a large value
+    /// that is still being sent.
     public var healthWindow: Duration = .seconds(2)
     /// After this long without traffic a connection is pinged.
     public var keepalive: Duration = .seconds(15)
     /// Bounds of the delay before connecting again.
     public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(5)
-    /// Of which changes the server tells this instance.
+    /// Which changes the server tells this instance.
     public var tracking = TrackingMode.broadcast
     /// How often the invalidation link is pinged.
     public var linkPingInterval: Duration = .seconds(1)
     /// How long the invalidation link may take to answer a ping until it counts as lost.
     public var linkPingTimeout: Duration = .seconds(1)
-    /// By how much a value from a replica may be older than what its primary has acknowledged; `nil`, the default,
-    /// reads none.
+    /// How much older a value from a replica may be than what its primary has acknowledged; with `nil`, the default, no
+    /// replica is read.
     ///
     /// For a cluster only. While the primary of a key does not answer, caches read the key from a replica that is known
-    /// to have everything from before this time. What was removed since may come back in such a read, so no level keeps
-    /// it. The client then has a connection to two replicas of each primary that it uses, and asks them and the primary
-    /// how far they are: 16 times in this time, and each second at least. The shortest limit is 100 ms.
+    /// to have every change that is older than this. A value that was removed since then may come back in such a read,
+    /// so no level keeps it. The client keeps connections to two replicas of each primary that it uses, and asks them
+    /// and the primary for their offsets: 16 times in this time, and at least once a second. The shortest limit is 100
+    /// ms.
     public var replicaLagLimit: Duration?
     /// What a reply may cost.
     public var replyLimits = ReplyLimits()
@@ -130,8 +130,7 @@ public struct RedisConfiguration: Sendable {
     /// (``tracking``). The schemes for TLS take ``tls`` from `ca`, `cert`, `key`, `server-name`, `tls13=true` and
     /// `dangerously-accept-any-certificate=true`; without any, the server is verified as ``TLSOptions`` says.
     ///
-    /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any
-    ///   error.
+    /// - Parameter url: The URL; its password is kept as a ``Secret``. Errors contain neither it nor the user name.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
     public init(url: String) throws {
         let url = try RedisURL(url)

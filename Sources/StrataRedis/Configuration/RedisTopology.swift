@@ -1,7 +1,7 @@
 /// What stands behind the address of a configuration.
 ///
-/// Whatever is configured, each connection asks the server what it is in its handshake (`HELLO`, in the same round
-/// trip), and one that is something else is not used: see ``RedisError/Code/wrongServer``.
+/// In its handshake each connection asks the server what it is (`HELLO`, in the same round trip). A server that is not
+/// what the configuration says is not used; see ``RedisError/Code/wrongServer``.
 public enum RedisTopology: String, Sendable, Hashable, CaseIterable {
     /// One server, the default.
     ///
@@ -11,13 +11,12 @@ public enum RedisTopology: String, Sendable, Hashable, CaseIterable {
     case sentinel
     /// Nodes of a Redis Cluster: primaries that share 16 384 slots.
     ///
-    /// The addresses are those of some nodes; one that answers is enough.
+    /// The addresses name some of the nodes; one that answers is enough.
     case cluster
     /// Unknown: the servers at the given addresses are asked what they are, when the client is made and before each
     /// connect.
     ///
-    /// That costs a short connection more. Sentinels that watch several primaries need the name of one. A cluster has
-    /// to answer when the client is made; of one that answers later the client says so
-    /// (``RedisError/Code/wrongServer``).
+    /// That costs one more short connection. Sentinels that watch several primaries need the name of one. A cluster has
+    /// to answer when the client is made; if it answers only later, calls throw ``RedisError/Code/wrongServer``.
     case auto
 }

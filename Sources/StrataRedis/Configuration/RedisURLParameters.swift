@@ -2,7 +2,7 @@ internal import Strata
 
 /// The parameters of a Redis URL: what stands behind its question mark.
 ///
-/// Each may be taken once; what is left then is refused, without being quoted.
+/// Each may be taken once; parameters that are left are refused, without being quoted.
 struct RedisURLParameters {
     private var values: [String: ArraySlice<UInt8>] = [:]
 

@@ -12,9 +12,9 @@ package struct RegularFile: Sendable {
     package let bytes: [UInt8]
     /// Whether it belongs to this user, or to the superuser.
     package let isOwn: Bool
-    /// Whether nobody but its owner may read or write it.
+    /// Whether only its owner may read or write it.
     package let isPrivate: Bool
-    /// Whether everybody may write it.
+    /// Whether every user may write it.
     package let isWritableByAll: Bool
 
     /// Why a file cannot be read.
@@ -34,7 +34,7 @@ package struct RegularFile: Sendable {
     ///   - longest: How many bytes it may have.
     /// - Throws: Why it cannot be read.
     package init(_ path: String, upTo longest: Int) throws(Fault) {
-        // Without waiting, or the open of a FIFO would last until somebody writes to it.
+        // Without waiting, or the open of a FIFO would last until a process writes to it.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw Fault(reason: String(cString: strerror(errno)), isMissing: errno == ENOENT || errno == ENOTDIR)

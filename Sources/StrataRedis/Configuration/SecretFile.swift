@@ -1,6 +1,6 @@
 /// A file that holds a password and nothing else.
 package enum SecretFile {
-    /// The line of a file that nobody but its owner can read.
+    /// The line of a file that only its owner can read.
     package static func read(_ path: String) throws(RedisError) -> String {
         let file: RegularFile
         do throws(RegularFile.Fault) {

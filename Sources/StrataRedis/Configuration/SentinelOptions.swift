@@ -2,8 +2,8 @@ internal import Strata
 
 /// The Sentinels that know which server is the primary, and how to ask them.
 ///
-/// At every connect several of them are asked at once. An answer of the newest configuration wins; what the Sentinels
-/// have named has to call itself a primary, else it is not used.
+/// At every connect the client asks several of them at once. The answer with the newest configuration wins. The server
+/// that they name has to call itself a primary, otherwise it is not used.
 ///
 /// ```swift
 /// let sentinels = SentinelOptions(

@@ -4,6 +4,6 @@ internal import Strata
 final class SharedWarnings: Sendable {
     private let given = Locked<Set<String>>([])
 
-    /// Whether nobody was warned of that yet.
+    /// Whether no warning of it was logged yet.
     func isNews(_ warning: String) -> Bool { given.withLock { $0.insert(warning).inserted } }
 }

@@ -1,17 +1,17 @@
 /// How a connection is encrypted, and how the server proves who it is.
 ///
-/// Without any change: TLS 1.2 or later; the certificate of the server has to be for the host of the endpoint (a name,
-/// or an address among the certificate's addresses), and signed by an authority that the system trusts. The name is
-/// also asked for (SNI). Sessions are resumed when a connection is made again.
+/// By default: TLS 1.2 or later; the certificate of the server has to name the host of the endpoint (a name, or one of
+/// the certificate's addresses), and an authority that the system trusts has to have signed it. The client sends the
+/// name (SNI), and resumes sessions when it connects again.
 ///
 /// ```swift
 /// var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
 /// configuration.tls?.authorities = "/etc/redis/ca.pem"
 /// ```
 ///
-/// Files are in PEM. They are read by the first connection, and again by each new one when they have changed: a
-/// certificate is replaced without a restart. Where the new files cannot be used, those read before stay in force, and
-/// the log has a warning. A connection that stands keeps the certificate it was made with.
+/// Files are in PEM. The first connection reads them, and each new one reads them again if they have changed: you can
+/// replace a certificate without a restart. If the new files cannot be used, the old ones stay in force and a warning
+/// is logged. An open connection keeps the certificate it was made with.
 ///
 /// | setting | default | why |
 /// |---|---|---|
@@ -21,25 +21,25 @@
 /// | requiresTLS13 | false | 1.2 is the oldest version that is safe |
 /// | dangerouslyAcceptsAnyCertificate | false | who is on the way could read and change everything |
 public struct TLSOptions: Sendable, Hashable {
-    /// The file with the authorities that are trusted; `nil` means those of the system.
+    /// The file with the trusted authorities; `nil` means those of the system.
     public var authorities: String?
     /// The file with the client's certificate, its chain behind it.
     ///
-    /// Takes a ``key``.
+    /// Needs a ``key``.
     public var certificate: String?
     /// The file with the key of ``certificate``, without a password.
     public var key: String?
-    /// Whom the server's certificate has to be for, in place of the host of the endpoint.
+    /// The name that the server's certificate has to bear, in place of the host of the endpoint.
     public var serverName: String?
-    /// Whether TLS 1.2 is refused.
+    /// Whether to refuse TLS 1.2.
     public var requiresTLS13 = false
-    /// Whether anybody may pass for the server: its certificate is not looked at.
+    /// Whether any host may pass for the server: its certificate is not looked at.
     ///
-    /// Passwords and values can then be read and changed by whoever is on the way. The log has a warning. Never set it
-    /// outside of a test; name the server's authority in ``authorities`` instead, be it the certificate itself.
+    /// Any host on the way can then read and change passwords and values. A warning is logged. Never set it outside a
+    /// test; name the server's authority in ``authorities`` instead, which may be the certificate itself.
     public var dangerouslyAcceptsAnyCertificate = false
 
-    /// Options, each at its default.
+    /// Options with their defaults.
     public init() {}
 }
 

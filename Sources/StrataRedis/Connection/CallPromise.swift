@@ -1,11 +1,11 @@
-/// Who is told of a call's outcome.
+/// The receiver of a call's outcome.
 enum CallPromise: Sendable {
     /// A task that waits.
     case task(UnsafeContinuation<RESPValue, any Error>)
     /// A function that is called on the I/O thread; it must not block.
     case callback(@Sendable (Result<RESPValue, RedisError>) -> Void)
 
-    /// Whether the call is the client's own: nobody waits for it.
+    /// Whether the call is the client's own: no caller waits for it.
     var isOwn: Bool {
         if case .callback = self { true } else { false }
     }

@@ -66,7 +66,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Sends a command without anybody waiting.
+    /// Sends a command without waiting for its reply.
     ///
     /// - Parameters:
     ///   - deadline: When to give up.
@@ -115,8 +115,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// Whether a call that failed so says that the credentials in force will not do; else the next connection begins
-    /// with them.
+    /// Whether a call that failed so says that the credentials in force will not do; otherwise the next connection
+    /// begins with them.
     private func refusesLogin(_ error: RedisError) -> Bool {
         switch error.code {
         case .timeout, .protocolViolation, .shutDown: true

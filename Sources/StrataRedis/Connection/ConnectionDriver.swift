@@ -104,7 +104,7 @@ final class ConnectionDriver: LoopDriver {
             }
         case .close:
             drop()
-            // The state machine has given the connection up by itself, so nobody else tells.
+            // The state machine has given the connection up by itself, so no other call reports it.
             let error = connection.withMachine { $0.phase == .waiting ? $0.lastError : nil }
             if let error { observer.failed(error) }
         }

@@ -29,7 +29,7 @@ final class ConnectionGroup: Sendable {
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Told of changes of the connections' state.
     ///   - loop: The thread.
-    ///   - locator: Makes, on the thread, what finds out where the server is; `nil` where that is fixed.
+    ///   - locator: Makes, on the thread, what finds out where the server is; `nil` if that is fixed.
     ///   - attachment: What else the thread drives.
     init(
         configuration: RedisConfiguration,
@@ -81,7 +81,7 @@ final class ConnectionGroup: Sendable {
     /// Accepts no more calls, finishes those under way, and ends at `deadline` at the latest.
     func stop(by deadline: MonotonicInstant) {
         attachment?.shutDown()
-        // Before the connections, whose locks order it: else the thread might read it too early, and then sleep.
+        // Before the connections, whose locks order it: otherwise the thread might read it too early, and then sleep.
         ending.store(true, ordering: .releasing)
         for connection in connections { connection.drain(until: deadline) }
         loop.wakeup.signal()

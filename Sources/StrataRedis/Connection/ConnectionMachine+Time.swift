@@ -93,7 +93,7 @@ extension ConnectionMachine {
         return nil
     }
 
-    /// Asks the server for something that nobody else asks it for, and that has to come at its place.
+    /// Asks the server for something that no call asks it for, and whose reply has to come in its place.
     mutating func beginCheck(holding: Bool, now: MonotonicInstant) {
         let nonce = (0..<2).map { _ in String(random.next(), radix: 16) }.joined(separator: "-")
         let start = takenBytes + UInt64(outgoing.count)

@@ -12,10 +12,10 @@ internal import Strata
 /// ```
 ///
 /// Replies are matched to calls by order alone. A call that was cancelled or timed out leaves its slot in the queue:
-/// its late reply is taken off and dropped, and no other call is disturbed. So one reply that is lost on the way would
-/// give every later call another's: ``OrderCheck`` finds that out. The stream is given up on a reply that nobody is
+/// its late reply is taken off and dropped, and no other call is disturbed. So a single lost reply would give every
+/// later call the reply of another; ``OrderCheck`` detects that. The stream is given up on a reply that no call is
 /// owed, on one of a kind that its command does not have, on a protocol violation, when replies are out of order, and
-/// when for the health window no call is answered in time although replies are owed.
+/// when no call is answered in time for the health window although replies are owed.
 ///
 /// Calls are accepted while the connection is made for the first time or again after a loss; once an attempt has
 /// failed, or several connections in a row were lost before they had stood for ``ConnectionSettings/stableAfter``, they
@@ -41,7 +41,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     }
 
     struct Slot: Sendable {
-        /// Who is owed the reply; `nil` once the caller has left, and for pings.
+        /// The receiver of the reply; `nil` once the caller has left, and for pings.
         var promise: Promise?
         let expected: ReplyKinds
         let deadline: MonotonicInstant
@@ -99,7 +99,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         random = SplitMix64(seed: seed)
     }
 
-    /// Replies that are owed, including those nobody waits for any more.
+    /// Replies that are owed, including those of calls that were given up.
     var inFlight: Int { slots.count }
 
     /// Bytes that may be handed to the socket now.
@@ -208,7 +208,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// No attempt may begin yet: too many have of late.
+    /// No attempt may begin yet: too many began lately.
     mutating func postpone(until later: MonotonicInstant) {
         guard phase == .opening else { return }
         phase = .waiting

@@ -45,7 +45,7 @@ final class ConnectionObserver: Sendable {
 
     func failed(_ error: RedisError) {
         guard failures.withLock({ $0.insert(error.kind).inserted }) else { return }
-        // What is configured wrongly does not mend by itself: somebody has to read this.
+        // A wrong configuration does not mend by itself: an operator has to read this.
         let level: Logger.Level = error.isOfConfiguration || error.code == .noPrimary ? .warning : .info
         logger?
             .log(

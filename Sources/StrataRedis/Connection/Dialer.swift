@@ -56,7 +56,7 @@ final class Dialer {
     /// - Parameters:
     ///   - configuration: The server, and the time for an attempt.
     ///   - wakeup: Wakes the I/O thread.
-    ///   - material: The certificates and keys of an encrypted connection; `nil` where it is plain.
+    ///   - material: The certificates and keys of an encrypted connection; `nil` if it is plain.
     ///   - locator: Says where the server is, if that has to be found out.
     init(
         _ configuration: RedisConfiguration,
@@ -104,7 +104,7 @@ final class Dialer {
         }
     }
 
-    /// Why the time of the attempt was up, where that is known better here than by whoever has set it.
+    /// Why the attempt ran out of time, where this end knows better than the one that set the limit.
     func overdue(now: MonotonicInstant) -> RedisError? {
         guard now >= deadline else { return nil }
         switch stage {

@@ -110,7 +110,7 @@ struct Handshake: Sendable {
     func failure(of step: Step, _ reply: RESPValue, endpoint: String, isNamed: Bool = false) -> RedisError? {
         switch reply {
         case .error(let text) where step == .identify && !refusesAll(text): return nil
-        // The link that it names may be gone by now; whoever has asked for it looks at the reply.
+        // The link that it names may be gone by now; the code that asked for it looks at the reply.
         case .error where step == .track: return nil
         case .array where step == .identify:
             return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint, isNamed: isNamed) }
@@ -125,12 +125,12 @@ struct Handshake: Sendable {
     }
 
     private func refusal(of step: Step, _ text: String, endpoint: String) -> RedisError? {
-        // An ACL may forbid naming the connection, and some servers and proxies have no CLIENT at all, which harms
-        // nobody.
+        // An ACL may forbid naming the connection, and some servers and proxies have no CLIENT at all, which does no
+        // harm.
         if step == .name && !refusesAll(text) { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
         error.effect = .notApplied
-        // A server that is full says so to whoever connects, before it has read a command.
+        // A server that is full says so to each new connection, before it has read a command.
         if text.hasPrefix("ERR max number of clients") {
             error.message = "the server takes no more clients"
         } else if step == .authenticate {

@@ -14,7 +14,7 @@ import Glibc
 /// that starts it anew. So there is never more than one thread, and none while there is nothing to drive.
 ///
 /// Proof that it ends: the thread keeps the loop and its groups alive, and lets go of a group when all its drivers have
-/// finished. Each client stops its group when it is shut down, or when nobody refers to it any more.
+/// finished. Each client stops its group when it is shut down, or when its last reference is gone.
 final class IOLoop: Sendable {
     /// Wakes the thread.
     let wakeup: Wakeup

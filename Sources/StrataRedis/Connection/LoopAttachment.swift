@@ -11,8 +11,8 @@ protocol LoopAttachment: AnyObject, Sendable {
     /// The server at the other end is not the one to talk to: everything is to be made anew.
     func leave(_ error: RedisError)
 
-    /// The client logs in as somebody else from now on: what stands is to be replaced, and what waits need not wait any
-    /// longer.
+    /// The client logs in as another user from now on: connections that stand are replaced, and attempts that wait need
+    /// not wait any longer.
     ///
     /// - Parameter isFirst: Whether it could not log in before, so that nothing stands.
     func loginChanged(isFirst: Bool)
@@ -25,13 +25,13 @@ protocol LoopAttachment: AnyObject, Sendable {
 struct LoopThread {
     let configuration: RedisConfiguration
     let wakeup: Wakeup
-    /// The certificates and keys of encrypted connections; `nil` where they are plain.
+    /// The certificates and keys of encrypted connections; `nil` if they are plain.
     let material: TLSMaterial?
     /// Where the server is, if that has to be found out.
     var locator: (any ServerLocator)?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
-    /// Has the server remember what the connections read; `nil` where there are none.
+    /// Has the server remember what the connections read; `nil` if there are none.
     var tracking: ReadTracking?
     /// Room for received bytes.
     let buffer: UnsafeMutableRawBufferPointer

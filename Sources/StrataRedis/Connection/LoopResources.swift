@@ -8,7 +8,7 @@ final class LoopResources {
 
     deinit { buffer.deallocate() }
 
-    /// The certificates and keys of a configuration; `nil` where nothing is encrypted.
+    /// The certificates and keys of a configuration; `nil` if nothing is encrypted.
     ///
     /// Shared, so that the files that were read for one node of a cluster serve for all: one that shows up while the
     /// files are being replaced is reached with those that were in force.

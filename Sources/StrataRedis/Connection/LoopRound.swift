@@ -47,7 +47,7 @@ struct LoopRound: ~Copyable {
         members.append(Member(group, drivers))
     }
 
-    /// Lets go of groups of which nothing is left to do.
+    /// Lets go of groups that have nothing left to do.
     ///
     /// Returns them; their descriptors are closed.
     mutating func removeFinished() -> [ConnectionGroup] {

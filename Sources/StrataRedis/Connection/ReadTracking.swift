@@ -2,10 +2,9 @@ internal import Strata
 
 /// Has a server remember what the connections of a client read, and tell a link when one of these keys changes.
 ///
-/// What is remembered is lost with its connection, and the server says nothing about that. So whoever keeps what was
-/// read has to know of each loss, and must not rely on a connection from which nothing has come for a while: it may be
-/// gone at the other end. A connection is relied on from its first tracked read until it has answered that it is
-/// tracked no longer; see `Models/tracking.pml`.
+/// The server forgets with the connection, and says nothing about that. So memory has to know of each loss, and must
+/// not rely on a connection from which nothing has come for a while: it may be gone at the other end. A connection is
+/// relied on from its first tracked read until it has answered that it is tracked no longer; see `Models/tracking.pml`.
 ///
 /// All calls come on the I/O thread.
 final class ReadTracking: Sendable {
@@ -43,7 +42,7 @@ final class ReadTracking: Sendable {
     /// Changes when there may be something to find out.
     var news: UInt64 { state.withLock { $0.news } }
 
-    /// How many connections were lost on which somebody relied.
+    /// How many connections were lost on which memory relied.
     var losses: UInt64 { state.withLock { $0.losses } }
 
     /// Whether a connection is relied on.

@@ -2,8 +2,8 @@ internal import Strata
 
 /// How often a client begins to connect, over all its connections and the invalidation link.
 ///
-/// The generic cell rate algorithm (ITU-T I.371): so many at once, then one for each interval. Whoever has to wait is
-/// given a turn of its own, so that nobody who asks more often takes it. Belongs to the I/O thread.
+/// The generic cell rate algorithm (ITU-T I.371): a burst at once, then one for each interval. A driver that has to
+/// wait is given a turn of its own, so that one that asks more often cannot take it. Belongs to the I/O thread.
 final class ReconnectLimit {
     /// Five in a second.
     static let interval: Int64 = 200_000_000
@@ -22,7 +22,7 @@ final class ReconnectLimit {
     /// Asks for an attempt.
     ///
     /// - Parameters:
-    ///   - asker: Who is to connect.
+    ///   - asker: The driver that wants to connect.
     ///   - now: The time.
     /// - Returns: When to ask again; `nil` when it may begin.
     func take(for asker: AnyObject, at now: MonotonicInstant) -> MonotonicInstant? {

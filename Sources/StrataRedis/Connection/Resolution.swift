@@ -24,7 +24,7 @@ final class Resolution: Sendable {
     ///   - host: A name or a numeric address.
     ///   - port: The port that the addresses get.
     ///   - lookUp: Asks in place of the system.
-    ///   - room: How many look-ups run at the same time; those of the process if nothing is said.
+    ///   - room: How many look-ups run at the same time; those of the process by default.
     ///   - finished: Called when `result` is there, by whatever thread.
     init(
         host: String,

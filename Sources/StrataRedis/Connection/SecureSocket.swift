@@ -160,8 +160,8 @@ final class SecureSocket {
         return transfer
     }
 
-    /// A server that does not want this client says why and closes: what it has said is read before what the system
-    /// says of bytes that nobody takes any more.
+    /// A server that does not want this client says why and closes: its words are read before the system's error about
+    /// bytes that were not taken.
     private func blockedOrBroken() -> Socket.Transfer {
         let transfer = flush()
         guard case .failed = transfer else { return transfer }

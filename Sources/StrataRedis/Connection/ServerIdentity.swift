@@ -9,9 +9,9 @@ struct ServerIdentity: Sendable, Hashable {
         case cluster
     }
 
-    /// `nil` where the server names none, or one that is not known.
+    /// `nil` if the server names none, or one that is not known.
     var mode: Mode?
-    /// `nil` where the server names no role, as Sentinels do.
+    /// `nil` if the server names no role, as Sentinels do.
     var isReplica: Bool?
     /// Its first two numbers.
     var version: (major: Int, minor: Int)? { numbers.count == 2 ? (numbers[0], numbers[1]) : nil }

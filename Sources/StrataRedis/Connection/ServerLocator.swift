@@ -25,7 +25,7 @@ protocol ServerLocator: AnyObject {
     /// nothing taken from it. It lasts for a moment, and every driver is asked again when it ends.
     var isInDoubt: Bool { get }
 
-    /// Changes when an attempt to connect is worth more than it was: who waits for the next one need not.
+    /// Changes when an attempt to connect is worth more than it was: the wait for the next one ends.
     var news: UInt64 { get }
 }
 

@@ -129,9 +129,9 @@ final class Socket {
 
     /// Lets the close reset the connection.
     ///
-    /// Otherwise the system goes on sending what the server has not acknowledged, for minutes after nobody answers for
-    /// it any more: a write that was given up would be carried out long after newer ones. When all went well nothing is
-    /// unsent, and a reset is as good an end as another.
+    /// Otherwise the system goes on sending what the server has not acknowledged, minutes after the call was given up:
+    /// the write would then happen long after newer ones. When all went well nothing is unsent, and a reset is as good
+    /// an end as another.
     private static func resetWhenClosed(_ descriptor: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))

@@ -32,7 +32,7 @@ final class TLSMaterial {
                 && one.modified == other.modified && one.changed == other.changed
         }
 
-        /// Links are followed: what is mounted is often replaced by turning a link.
+        /// Symbolic links are followed: a mounted secret is often replaced by switching a link.
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }

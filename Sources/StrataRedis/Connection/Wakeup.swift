@@ -12,8 +12,8 @@ import Glibc
 /// writes.
 ///
 /// The thread announces that it is about to sleep, then looks once more, under each connection's lock, whether
-/// something waits. A caller adds its command under that lock and looks at the state afterwards. Whoever comes second
-/// at the lock sees what the other did, so no wake-up is lost.
+/// something waits. A caller adds its command under that lock and looks at the state afterwards. The second at the lock
+/// sees what the first did, so no wake-up is lost.
 final class Wakeup: Sendable {
     /// Readable when the thread is to wake.
     let descriptor: Int32

@@ -18,7 +18,7 @@ final class WireStream {
 
     /// - Parameters:
     ///   - socket: A connected socket.
-    ///   - secure: What encrypts on it; `nil` where nothing does.
+    ///   - secure: What encrypts on it; `nil` if nothing does.
     ///   - limits: What replies may cost.
     ///   - endpoint: The server, for errors.
     ///   - allowance: See ``ReplyReader/init(limits:allowance:)``.

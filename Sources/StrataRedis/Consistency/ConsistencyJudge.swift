@@ -11,17 +11,17 @@ internal import Strata
 /// 1. **It was superseded.** Redis was seen to hold this very stamp before the first look, which sees another or none.
 ///    Each stamp stands in Redis once, without a gap. So it was replaced before memory was looked at.
 /// 2. **It is from before the change.** The entry was in memory when the change was made, and has another stamp than
-///    Redis, or none. Every change of a key voids what memory had of it, whoever made it. Two bounds decide the order,
-///    both on this process's clock. The instance tells how long the entry has been there at the least, so it came
-///    before (answer read − age). The monitor's link tells up to which instant all changes have been told (see
-///    ``LinkMachine``), so a change that is told later was made later. If the entry came before that instant, it came
-///    before the change.
+///    Redis, or none. Every change of a key voids what memory had of it, no matter which instance made it. Two bounds
+///    decide the order, both on this process's clock. The instance tells how long the entry has been there at the
+///    least, so it came before (answer read − age). The monitor's link tells up to which instant all changes have been
+///    told (see ``LinkMachine``), so a change that is told later was made later. If the entry came before that instant,
+///    it came before the change.
 /// 3. **It is void.** Memory holds the stamp that Redis holds, and the numbers in Redis, read before the instance was
 ///    asked, void it: its own number is below that of a tag or of the last clear.
 ///
-/// What is proved in no such way is undecided, and counts neither as consistent nor as inconsistent. Nor does what
-/// memory would not serve without asking below (void, expired, suspect), what it serves marked as stale, or what was
-/// read while the instance's link was down and ends within seconds.
+/// What neither way proves is undecided, and counts neither as consistent nor as inconsistent. Three more kinds of
+/// entries do not count: those that memory would not serve without asking below (void, expired, suspect), those that it
+/// serves marked as stale, and those that were read while the instance's link was down and end within seconds.
 ///
 /// The monitor looks again before it reports, so an entry that is being voided is none. What it cannot exclude:
 /// instances that lie; a program that writes an older envelope back byte by byte; a failover that brings an older

@@ -1,8 +1,7 @@
 public import Strata
 
 extension ConsistencyMonitor: ConsistencyCounted {
-    /// What ``report`` has, for metrics; the nines are those of its buckets that are no older than as many spans as it
-    /// keeps.
+    /// The numbers of ``report``, for metrics; the nines cover the last 60 spans of ``ConsistencyReport/bucketLength``.
     public var consistencyCounts: ConsistencyCounts {
         let report = report
         let buckets = report.buckets(at: elapsed)

@@ -5,7 +5,7 @@ internal import Strata
 public import ServiceLifecycle
 #endif
 
-/// Measures at work whether what the caches of a fleet serve is true.
+/// Measures in operation whether the caches of a fleet serve true values.
 ///
 /// ```swift
 /// let monitor = ConsistencyMonitor(redis, keyspace: "products")
@@ -14,16 +14,16 @@ public import ServiceLifecycle
 ///
 /// It follows the changes in a keyspace as an instance does. Some time after a change, 100 ms, 1 s, 3 s and a minute by
 /// default, it asks the instances that run a ``FleetMember`` which version of the key their memory holds, and compares
-/// that with Redis. It is the idea of Meta's Polaris ("Cache made consistent", 2022). ``report`` has the number of
-/// nines by delay, ``inconsistencies(bufferingNewest:)`` each finding with its cause. What counts as an inconsistency
-/// is proved to be one; `ConsistencyJudge` in the sources has the argument.
+/// that with Redis. The idea is that of Meta's Polaris ("Cache made consistent", 2022). ``report`` has the number of
+/// nines by delay, ``inconsistencies(bufferingNewest:)`` each finding with its cause. Only a proved inconsistency
+/// counts; `ConsistencyJudge` in the sources has the argument.
 ///
 /// It never reads or tells a value, and changes nothing but the answers that instances leave in Redis for 10 s. It
-/// takes a user for ``AccessRules/Purpose/inspect``. For each followed change and each delay Redis answers four small
+/// needs a user for ``AccessRules/Purpose/inspect``. For each followed change and each delay Redis answers four small
 /// commands, and one for each instance; instances get ten questions a second at most, with 32 keys at most each.
 ///
-/// An instance whose link is dead hears no question either, so it is counted as silent; its memory trusts itself no
-/// longer than seconds after that.
+/// An instance whose link is dead hears no question either, so it counts as silent; it stops trusting its memory within
+/// seconds.
 public final class ConsistencyMonitor: Sendable {
     private struct State: Sendable {
         var report: ConsistencyReport
@@ -48,7 +48,7 @@ public final class ConsistencyMonitor: Sendable {
     private let state: Locked<State>
     private let feeds = Locked(Feeds())
 
-    /// Who reads what is found.
+    /// The readers of findings.
     private struct Feeds {
         var open: [UInt64: AsyncStream<Inconsistency>.Continuation] = [:]
         /// Whether the run is over, so that nothing more comes.
@@ -65,12 +65,13 @@ public final class ConsistencyMonitor: Sendable {
     /// - Parameters:
     ///   - redis: The server; its user needs ``AccessRules/Purpose/inspect``.
     ///   - keyspace: The keyspace.
-    ///   - delays: How long after a change to look; 1 ms to an hour each, up to eight of them, else the nearest.
+    ///   - delays: How long after a change to look; up to eight delays of 1 ms to an hour; others are clamped, and
+    ///     those beyond eight are left out.
     ///   - rate: How many changes to follow in a second; 1 to 60, 20 by default. Others are not looked at.
-    ///   - bucketLength: The span of time that ``ConsistencyReport/buckets`` count by; a second at the least, a minute
-    ///     by default.
-    ///   - mostInstances: How many instances to ask; 1 to 1000, 100 by default. Of more, those with the lowest numbers,
-    ///     which are random.
+    ///   - bucketLength: The span of time that each of ``ConsistencyReport/buckets`` covers; at least a second, a
+    ///     minute by default.
+    ///   - mostInstances: How many instances to ask; 1 to 1000, 100 by default. If there are more, those with the
+    ///     lowest numbers, which are random.
     ///   - logger: Gets a line for each inconsistency, ten in a minute at most.
     public init(
         _ redis: RedisClient,
@@ -93,7 +94,7 @@ public final class ConsistencyMonitor: Sendable {
         state = Locked(State(report: ConsistencyReport(delays: self.delays, bucketLength: length)))
     }
 
-    /// What was seen until now.
+    /// What the monitor has seen so far.
     public var report: ConsistencyReport {
         var report = state.withLock { $0.report }
         (report.changes, report.leftOut, report.abandoned) = follower.withSchedule {
@@ -107,8 +108,8 @@ public final class ConsistencyMonitor: Sendable {
     /// Inconsistencies as they are found, from now on.
     ///
     /// - Parameter limit: How many wait at most for a reader; a slow one loses the oldest.
-    /// - Returns: The findings. Ending the task that reads ends it; it also ends with ``run()``, and at once where
-    ///   that is over.
+    /// - Returns: The findings. It ends when the task that reads it ends, and with ``run()``; at once if that has ended
+    ///   already.
     public func inconsistencies(bufferingNewest limit: Int = 256) -> AsyncStream<Inconsistency> {
         let (stream, feed) = AsyncStream.makeStream(of: Inconsistency.self, bufferingPolicy: .bufferingNewest(limit))
         let number = UInt64.random(in: 0 ... .max)
@@ -123,7 +124,7 @@ public final class ConsistencyMonitor: Sendable {
 
     /// Follows changes and checks, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins.
     ///
-    /// Returns without an error in both cases. When Redis fails, the checks of that time are counted as abandoned.
+    /// Returns without an error in both cases. The checks of a time in which Redis fails count as abandoned.
     public func run() async {
         feeds.withLock { $0.hasEnded = false }
         let redis = inspector.redis
@@ -136,7 +137,7 @@ public final class ConsistencyMonitor: Sendable {
             group.cancelAll()
         }
         redis.cache.tellNoMore(number)
-        // The report stays, but who still looks at it must see that nobody is told of changes any more.
+        // The report stays, but its reader must see that the monitor no longer hears of changes.
         follower.end()
         let left = feeds.withLock { feeds in
             feeds.hasEnded = true
@@ -316,7 +317,7 @@ public final class ConsistencyMonitor: Sendable {
         state.withLock { $0.report.add(counts, delay: check.delay, at: at) }
     }
 
-    /// Counts what came of a check, and tells what was found.
+    /// Counts the outcome of a check, and tells what was found.
     private func settle(_ results: [Result], _ check: ConsistencySchedule.Check, at now: MonotonicInstant) {
         var counts = ConsistencyReport.Counts()
         for result in results { counts[keyPath: result.field] += 1 }

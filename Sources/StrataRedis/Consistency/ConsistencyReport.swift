@@ -1,18 +1,19 @@
-/// What a ``ConsistencyMonitor`` has seen: how much of what memory serves is true, by the time after a change.
+/// What a ``ConsistencyMonitor`` has seen: the share of true values that memory serves, by the time after a change.
 public struct ConsistencyReport: Sendable, Hashable {
-    /// What came of checks: one for each change, each delay and each instance.
+    /// The results of checks: one for each change, each delay and each instance.
     public struct Counts: Sendable, Hashable {
         /// Memory held nothing older than Redis, or would not have served it.
         public internal(set) var consistent = 0
-        /// Memory served what is older than what Redis held.
+        /// Memory served a value older than the one in Redis.
         public internal(set) var inconsistent = 0
         /// Memory held an entry past its freshness, which is served marked as stale.
         public internal(set) var stale = 0
-        /// The instance knew that it is not told of changes: a read asks Redis first, or the entry ends within seconds.
+        /// The instance knew that it does not hear of changes: a read asks Redis first, or the entry ends within
+        /// seconds.
         public internal(set) var suspect = 0
-        /// Memory held something else than Redis, and which of them is older cannot be proved.
+        /// Memory held something else than Redis, and it cannot be proved which is older.
         public internal(set) var undecided = 0
-        /// The instance cannot look up keys of its type, or has answered what makes no sense.
+        /// The instance cannot look up keys of its type, or its answer made no sense.
         public internal(set) var unknown = 0
         /// The instance did not answer.
         public internal(set) var silent = 0
@@ -24,8 +25,7 @@ public struct ConsistencyReport: Sendable, Hashable {
 
         /// The number of nines: 3 for 99.9 % of the checks with a consistent result, 4 for 99.99 %.
         ///
-        /// Without an inconsistency it is what so many checks show at the least: 3 for a thousand. `nil` without a
-        /// check.
+        /// Without an inconsistency it is what that number of checks can show: 3 for a thousand. `nil` without a check.
         public var nines: Double? { checks == 0 ? nil : Self.logarithm(Double(checks) / Double(max(inconsistent, 1))) }
 
         static func + (left: Counts, right: Counts) -> Counts {
@@ -79,9 +79,9 @@ public struct ConsistencyReport: Sendable, Hashable {
     public internal(set) var total: [Counts]
     /// How many instances are asked.
     public internal(set) var instances = 0
-    /// Whether changes are told to the monitor.
+    /// Whether the monitor hears of changes.
     public internal(set) var isListening = false
-    /// Why they are not, for a person; `nil` where that is not known.
+    /// Why it does not, for a person; `nil` if that is not known.
     public internal(set) var refusal: String?
     /// Changes that were heard of; a key that changes again before its first check counts once.
     public internal(set) var changes = 0
@@ -103,7 +103,7 @@ public struct ConsistencyReport: Sendable, Hashable {
         buckets.filter { $0.start > instant - bucketLength * Self.mostBuckets }
     }
 
-    /// Counts what came of checks at an instant, given from when the monitor was made.
+    /// Counts the outcome of checks at an instant, given from when the monitor was made.
     mutating func add(_ counts: Counts, delay: Int, at instant: Duration) {
         total[delay] = total[delay] + counts
         let start = bucketLength * Int(instant / bucketLength)

@@ -77,7 +77,7 @@ struct ConsistencySchedule: Sendable {
     ///   - isFirst: Whether this is heard for the first time, so that the change was made no earlier than the link has
     ///     proved.
     ///   - now: The time.
-    ///   - key: The key; `nil` where it is none that can be followed.
+    ///   - key: The key; `nil` if it is none that can be followed.
     mutating func changed(
         _ name: RedisKey,
         _ part: KeyspacePart?,
@@ -95,7 +95,7 @@ struct ConsistencySchedule: Sendable {
         schedule(key, at: now, told: isFirst ? told[part] ?? .distantPast : .distantPast)
     }
 
-    /// Tags were invalidated in a part; `nil` where they are not named.
+    /// Tags were invalidated in a part; `nil` if they are not named.
     mutating func invalidated(_ tags: [TagName]?, _ part: KeyspacePart? = nil, at now: MonotonicInstant) {
         note(changeIn: part)
         let tags = tags.map { Set($0) }

@@ -14,7 +14,7 @@ public struct Inconsistency: Sendable, Hashable {
         case other
     }
 
-    /// Why the instance serves it, as far as it has told.
+    /// Why the instance serves it, as far as its answer shows.
     ///
     /// More may be added.
     public struct Cause: Sendable, Hashable, CustomStringConvertible {
@@ -27,11 +27,11 @@ public struct Inconsistency: Sendable, Hashable {
 
         /// The instance's level has no link: ``Coherence/none``.
         public static let notListening = Cause("notListening", "its level does not listen: changes are not told there")
-        /// The instance is not told of changes at the moment, and does not know it yet.
+        /// The instance does not hear of changes at the moment, and does not know that yet.
         public static let linkLost = Cause("linkLost", "its link is lost")
         /// The instance's link was made anew after the change, which should have voided everything.
         public static let missedInGap = Cause("missedInGap", "its link was down when it changed, and is up again")
-        /// The instance has heard of the change and serves the entry all the same.
+        /// The instance has heard of the change and still serves the entry.
         public static let heardAndKept = Cause("heardAndKept", "it has heard of the change and kept the entry")
         /// The link stands, and the change was not told over it.
         public static let neverHeard = Cause("neverHeard", "its link stands, and it has not heard of the change")
@@ -43,11 +43,11 @@ public struct Inconsistency: Sendable, Hashable {
     public let key: RedisKey
     /// The user's key.
     public let keyBytes: [UInt8]
-    /// The instance's name; its number in the fleet where it has told none.
+    /// The instance's name, or its number in the fleet if it has no name.
     public let instance: String
-    /// The delay after which it was looked for.
+    /// The delay after which the monitor looked.
     public let delay: Duration
-    /// How long ago the change was heard of here.
+    /// How long ago the monitor heard of the change.
     public let age: Duration
     /// The stamp of the entry in memory; `nil` for one without, such as one that was set in memory alone.
     public let version: EntryVersion?

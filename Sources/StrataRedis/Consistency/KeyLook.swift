@@ -14,7 +14,7 @@ struct KeyLook: Sendable {
     var isVoid = false
     var tags: [TagName] = []
 
-    /// The stamp of the entry; ``EntryVersion/none`` where there is none.
+    /// The stamp of the entry; ``EntryVersion/none`` if there is none.
     var version: EntryVersion { if case .entry(let version) = held { version } else { .none } }
 }
 

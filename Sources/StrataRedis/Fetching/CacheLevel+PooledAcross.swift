@@ -9,8 +9,8 @@ extension CacheLevel where Key: KeyRepresentable {
     /// let reports = slowLevel.pooled(across: shared)
     /// ```
     ///
-    /// The result stays in Redis for as long as the shared level's policy says, and is read from there first. The
-    /// guarantee is ``FetchingLevel``'s. For a closure, use `RedisLevel.fetching(_:_:)`.
+    /// The result stays in Redis for as long as the shared level's policy says; reads look there first. The guarantee
+    /// is ``FetchingLevel``'s. For a closure, use `RedisLevel.fetching(_:_:)`.
     ///
     /// - Parameters:
     ///   - shared: The level that the instances share.

@@ -7,10 +7,10 @@ extension FetchingLevel {
     /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
     /// the keys whose lease this instance got, if the source takes several.
     ///
-    /// What the MGET finds is served by it. Each other key has a flight of its own: while Redis answers, batches that
-    /// overlap, and single reads, fetch no key twice. Callers that read the same keys in the same order at the same
-    /// time share the MGET. Batches of more than 1 000 keys are read in pieces of that size, with limits and a budget
-    /// for each.
+    /// The MGET answers the keys that it finds. Each other key has a flight of its own: while Redis answers, batches
+    /// that overlap, and single reads, fetch no key twice. Callers that read the same keys in the same order at the
+    /// same time share the MGET. Batches of more than 1 000 keys are read in pieces of that size, with limits and a
+    /// budget for each.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
@@ -115,7 +115,7 @@ extension FetchingLevel {
         let verdict = piece.request.verdict(on: entry, at: now)
         guard verdict == .serve || verdict == .serveAndRefresh else { return nil }
         let key = piece.keys[index]
-        // Who joins has read nothing.
+        // A read that joins has read nothing itself.
         if !look.isJoined { level.tellHit(key, piece.request) }
         guard piece.request.recorder != nil || verdict == .serveAndRefresh else {
             return look.isJoined ? entry.joined : entry
@@ -176,8 +176,8 @@ extension FetchingLevel {
         _ request: ReadRequest
     ) async throws -> RedisLevel<Key, Value>.Finding {
         if let look = piece.look { CallBudget.current?.spend(look.spent) }
-        // Who joins this flight has come after it began, which was after the look: so the look must be from before no
-        // invalidation of the value's tags.
+        // A read that joins this flight came after it began, and it began after the look: so no tag of the value may
+        // have been invalidated since the look.
         guard let look = piece.look, let outcome = look.outcome(at: index, level.shared.gate),
             (try? outcome.get().entry)?.tags.isEmpty != false || look.tagChanges == level.shared.gate.tagChanges
         else {
@@ -258,7 +258,7 @@ struct BatchLook<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// Whether all keys were found.
     var isComplete: Bool { outcomes.allSatisfy { (try? $0.get())?.entry != nil } }
 
-    /// What has come of a key; `nil` when that may be older than a change of it.
+    /// The outcome of a key; `nil` if it may be older than a change of the key.
     func outcome(at index: Int, _ gate: FillGate) -> RedisLevel<Key, Value>.Outcome? {
         if case .failure = outcomes[index] { return outcomes[index] }
         guard let ticket = tickets[index], gate.isLive(ticket) else { return nil }

@@ -36,7 +36,7 @@ extension FetchingLevel {
                 ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
             }
-            // That there is none is not kept, and takes the old value away all the same.
+            // An absence is not kept, but still removes the old value.
             if fetched.entry == nil, lease.replacedHeader != nil {
                 (fetched.entry, fetched.use) = (briefAbsence(of: lease.names), .keep)
             }
@@ -81,7 +81,7 @@ extension FetchingLevel {
     ///   - key: Its key.
     ///   - lease: The lease.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
-    ///   - recorder: Takes down what has come of it.
+    ///   - recorder: Takes down the outcome.
     ///   - ending: How the lease is to end; changed when the server has answered, which ends it by itself.
     /// - Returns: The entry, with its right to be kept above.
     /// - Throws: `CancellationError`.
@@ -126,7 +126,7 @@ extension FetchingLevel {
             ending = .ended
             switch outcome {
             case .stored:
-                // Who comes later gets what was stored, and nothing that was read before.
+                // A later read gets what was stored, and nothing that was read before.
                 looks.voidAll()
                 recorder?.step(.stored, at: .redis, from: begin, to: .now)
                 level.counters.add(\.stores)

@@ -97,8 +97,8 @@ extension FetchingLevel {
         }
     }
 
-    /// The entry that a read is served by a verdict, whose refresh is begun where that is due; `nil` for one that it is
-    /// not.
+    /// The entry that a verdict lets the read have, with its refresh begun if that is due; `nil` if it lets it have
+    /// none.
     func serve(
         _ finding: RedisLevel<Key, Value>.Finding,
         by verdict: Verdict,
@@ -169,7 +169,7 @@ extension FetchingLevel {
         }
     }
 
-    /// Fetches for a read that waits for nobody, and for all who come while it does.
+    /// Fetches for a read that waits for no other, and for all reads that come meanwhile.
     ///
     /// While others fetch, it gets the spare entry, or fetches beside them: then nothing is stored in Redis, and the
     /// levels above keep the value unless the key changes meanwhile.
@@ -243,8 +243,8 @@ extension FetchingLevel {
         }
     }
 
-    /// Does a read that nobody joins: in a task of its own where it says how long it waits, for that covers the look in
-    /// Redis.
+    /// Does a read that no other joins: in a task of its own where it says how long it waits, for that covers the look
+    /// in Redis.
     func alone(
         _ request: ReadRequest,
         since start: MonotonicInstant,
@@ -258,7 +258,7 @@ extension FetchingLevel {
 
     private func nextNumber() -> UInt64 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
 
-    /// Runs a fetch that nobody joins in a task of its own, for as long as the read waits.
+    /// Runs a fetch that no other read joins, in a task of its own, for as long as the read waits.
     private func apart(
         _ request: ReadRequest,
         sparing spare: Entry<Value>? = nil,

@@ -6,9 +6,9 @@ internal import Synchronization
 /// Within this process, callers of one key join one flight. Across processes a lease in Redis decides which instance
 /// fetches, and the others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as
 /// long as its lease is renewed in time and the primary neither loses data nor fails over. Otherwise several may fetch;
-/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does
+/// each caller still gets a correct value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does
 /// not wait for others (``/Strata/ReadOptions/waitsForOthers``), may fetch beside another instance. An instance never
-/// stores a fetched value when its lease does not stand at that moment.
+/// stores a fetched value unless its lease still stands at that moment.
 ///
 /// ``RedisLevel/freshness`` says how long values are fresh, when stale ones are served, and how long callers wait. A
 /// fetch without callers goes on in the background within its limits; ``drain(within:)`` waits for it.
@@ -16,14 +16,14 @@ internal import Synchronization
 /// When Redis cannot be asked, the source is asked: a failure of the cache is no failure of the call. At most
 /// ``LeaseOptions/fetchLimit`` such fetches run at once.
 ///
-/// Round trips: one GET for a hit, three for a value that is fetched (GET, lease, store), besides renewals.
+/// Round trips: one GET for a hit, three for a fetched value (GET, lease, store), not counting renewals.
 public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: SourcedLevel {
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
     /// How the fleet decides which instance fetches.
     ///
-    /// It may be changed at any time: fetches and waits that begin from then on go by the new options. A
-    /// ``LeaseOptions/limiter`` that the level was made with stays, and one that it was not made with is ignored.
+    /// You may change it at any time: later fetches and waits follow the new options. The ``LeaseOptions/limiter``
+    /// cannot be changed: the one that the level was made with stays, and a new one is ignored.
     public var options: LeaseOptions {
         get { leases.value }
         set {
@@ -44,9 +44,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     let looks: Flights<[Key], BatchLook<Key, Value>>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
-    /// Fetches that nobody joins, by numbers of their own: beside another one, or past Redis.
+    /// Fetches that no read joins, by numbers of their own: beside another one, or past Redis.
     let apart: Flights<UInt64, Led>
-    /// Reads that nobody joins, and that say how long they wait, by numbers of their own.
+    /// Reads that no other joins, and that say how long they wait, by numbers of their own.
     let limited: Flights<UInt64, Entry<Value>?>
     let lastNumber = Atomic<UInt64>(0)
     let limiter: FetchLimiter
@@ -75,7 +75,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         let clock = level.redis.clock
         let leases = leases
         sourceErrors = Pauses(steps: leases.value.failureBackOff ?? .milliseconds(100) ... .seconds(5), clock: clock)
-        // Nobody fills the levels above.
+        // No read fills the levels above.
         let unclaimed: @Sendable (Led) -> Void = { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
@@ -131,7 +131,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
 
     /// What a read or a fetch brings that another read has left.
     ///
-    /// What was stored in Redis is found there by the next one; what was fetched past Redis has nobody else to keep it.
+    /// The next read finds there what was stored in Redis; no other level keeps what was fetched past Redis.
     private func taken(_ key: Key, among left: LeftFlights) async throws -> Entry<Value>? {
         if let (entry, isOwn) = try await flights.outcome(of: key, among: left) { return isOwn ? entry : entry?.joined }
         guard let (led, isOwn) = try await fetches.outcome(of: key, among: left) else { return nil }
@@ -258,7 +258,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
 
     public func fingerprint(of key: Key) -> UInt64 { level.fingerprint(of: key) }
 
-    /// Whether it was made by ``RedisLevel/fetchingPerCall(_:)``.
+    /// Whether calls bring their sources: the level was made by ``RedisLevel/fetchingPerCall(_:)``.
     public var lacksSource: Bool { source.isPerCall }
 
     /// The clock of the client of Redis.
@@ -313,7 +313,7 @@ extension RedisLevel {
     ///
     /// - Parameters:
     ///   - options: How the fleet decides which instance fetches.
-    ///   - fetch: Fetches a key; gets the old value, if there is one. Its errors reach the callers that wait. It is
+    ///   - fetch: Fetches a key, given the old value, if there is one. Its errors reach the callers that wait. It is
     ///     cancelled when no caller of this process waits any more.
     /// - Returns: The level with its source.
     public func fetching(
@@ -341,14 +341,14 @@ extension RedisLevel {
         FetchingLevel(self, options, Fetch(perCall: terms, clock: redis.clock))
     }
 
-    /// This level with a source below it that is asked for several keys by one call.
+    /// This level with a source below it that fetches several keys in one call.
     ///
     /// A read of several keys asks for exactly those that no level has and whose lease this instance got.
     ///
     /// - Parameters:
     ///   - options: How the fleet decides which instance fetches.
-    ///   - fetch: Returns the values of the keys. A key that it leaves out has none, and no tag ends that. Keys that
-    ///     were not asked for are ignored. Its errors reach all callers that wait for one of the keys.
+    ///   - fetch: Returns the values of the keys. A key that it leaves out has no value, and an absence without tags.
+    ///     Keys that were not asked for are ignored. Its errors reach all callers that wait for one of the keys.
     /// - Returns: The level with its source.
     public func fetchingSeveral(
         _ options: LeaseOptions = LeaseOptions(),
@@ -357,12 +357,11 @@ extension RedisLevel {
         fetchingSeveral(options) { keys, _ in try await fetch(keys).mapValues { .value($0) } }
     }
 
-    /// This level with a source below it that is asked for several keys by one call, and tells how levels keep its
-    /// answers.
+    /// This level with a source below it that fetches several keys in one call, and tells how levels keep its answers.
     ///
     /// - Parameters:
     ///   - options: How the fleet decides which instance fetches.
-    ///   - fetch: Fetches several keys; gets the old value of each, if there is one. A key that it leaves out has no
+    ///   - fetch: Fetches several keys, given the old value of each, if there is one. A key that it leaves out has no
     ///     value and no tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it tags. For a key that failed by
     ///     itself, return ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The level with its source.

@@ -9,10 +9,10 @@ extension ProviderCache {
     ///
     /// - Parameters:
     ///   - redis: The client.
-    ///   - keyspace: Where the records lie, of all providers.
-    ///   - memory: How much memory may hold: 10 000 records if nothing is said.
-    ///   - freshness: How long records last whose provider does not say, how long stale ones are served, and how long
-    ///     callers wait.
+    ///   - keyspace: Where the records of all providers lie.
+    ///   - memory: How much memory may hold; 10 000 records by default.
+    ///   - freshness: How long records last if their provider does not say, how long stale ones are served, and how
+    ///     long callers wait.
     ///   - leases: How the fleet decides which instance loads.
     public init(
         _ redis: RedisClient,

@@ -1,6 +1,6 @@
 internal import Strata
 
-/// What an instance has heard lately of changes in its keyspace, for who asks why memory holds what it holds.
+/// What an instance has heard lately of changes in its keyspace: it explains why memory holds what it holds.
 ///
 /// The last changes of keys, 48 KiB of them, and the last of each other kind. It is fed on the I/O thread, only where a
 /// ``FleetMember`` runs.

@@ -26,8 +26,8 @@ package struct FleetInstance: Sendable {
 
 /// The instances of a keyspace, as far as they have listed themselves, and what they answer.
 ///
-/// Whoever may write to the keyspace may write what is read here. So all of it is bounded: how many instances there
-/// are, how long a record or an answer is, and how long one is waited for.
+/// Any user who may write to the keyspace may have written what this reads. So all of it is bounded: the number of
+/// instances, the length of a record or an answer, and the wait for one.
 package struct FleetInspector: Sendable {
     /// What is known of the instances.
     package struct Listing: Sendable {
@@ -37,7 +37,7 @@ package struct FleetInspector: Sendable {
         package var more: Bool
     }
 
-    /// What came of a question.
+    /// The outcome of a question.
     package enum Answer<Content: Sendable>: Sendable {
         case content(Content)
         /// It is too long, damaged, or of another release.
@@ -194,7 +194,7 @@ package struct FleetInspector: Sendable {
     ///   - keys: The users' keys: ``WarmQuestion/mostKeys`` at most, none longer than ``WarmQuestion/longestKey``.
     ///   - instance: The instance.
     ///   - limit: How long to wait for it.
-    /// - Returns: What has come of them.
+    /// - Returns: Their outcomes.
     /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.
     package func warm(
         _ keys: [[UInt8]],

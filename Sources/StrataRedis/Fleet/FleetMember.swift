@@ -14,25 +14,25 @@ public import ServiceLifecycle
 /// try await member.run()  // or give it to a ServiceGroup
 /// ```
 ///
-/// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its
-/// breakers and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry
-/// in its memory ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a
-/// value. Who asks needs the right to publish on the channel of the keyspace, as a cache and
-/// ``AccessRules/Purpose/inspect`` have it. The instance itself needs no more than a cache does.
+/// An instance tells its name, host, process and release, how long it has been listed, its counters by level, the state
+/// of its breakers and its link, how long fetches and calls to Redis take, and the hottest keys in its memory. Of an
+/// entry in its memory it tells when the entry ends, the stamp of its write, and when the instance last heard of
+/// changes. It never tells a value. The user who asks needs the right to publish on the channel of the keyspace, as a
+/// cache and ``AccessRules/Purpose/inspect`` have it. The instance itself needs no more than a cache does.
 ///
-/// A new instance fills its memory with what is hot in others that run a member; see
+/// A new instance can fill its memory with the keys that are hot in others that run a member; see
 /// ``/Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
 ///
-/// It also reads keys through the cache when it is asked to, which `stratactl warm` does: at most ``warmRate`` a
-/// second, so that who may publish on the channel costs the source no more than by invalidating.
+/// It also reads keys through the cache on request, which `stratactl warm` sends: at most ``warmRate`` a second, so
+/// that a user who may publish on the channel costs the source no more than by invalidating.
 ///
 /// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most
-/// each; four of them with the hottest keys, of 256 KiB at most. Records vanish 15 s after the last one. Failures are
-/// of no account to the cache: they are tried again and logged once.
+/// each; four of them with the hottest keys, of 256 KiB at most. Records vanish 15 s after the last one. Failures do
+/// not affect the cache: the member tries again, and logs them once.
 public final class FleetMember: Sendable {
-    /// How often the instance tells that it is there.
+    /// How often the instance writes its record.
     public let interval: Duration
-    /// How many keys a second, of each cache, are read because somebody asks for it.
+    /// How many keys a second, of each cache, the instance reads on request.
     public let warmRate: Int
     private let logger: Logger?
     private let registrations = Locked<[FleetRegistration]>([])
@@ -40,10 +40,10 @@ public final class FleetMember: Sendable {
     /// A member without a cache.
     ///
     /// - Parameters:
-    ///   - interval: How often the instance tells that it is there; within 1 to 60 seconds, 5 seconds by default. A
-    ///     fifth of it is left to chance.
-    ///   - warmRate: How many keys a second, of each cache, are read because somebody asks for it; 0 to 1000, 50 by
-    ///     default. 0 reads none.
+    ///   - interval: How often the instance writes its record; within 1 to 60 seconds, 5 seconds by default. Up to a
+    ///     fifth less, at random.
+    ///   - warmRate: How many keys a second, of each cache, the instance reads on request; 0 to 1000, 50 by default. 0
+    ///     reads none.
     ///   - logger: Gets a line when the instance cannot be listed, and when it can again.
     public init(interval: Duration = .seconds(5), warmRate: Int = 50, logger: Logger? = nil) {
         self.interval = min(max(interval, .seconds(1)), .seconds(60))
@@ -53,14 +53,13 @@ public final class FleetMember: Sendable {
 
     /// Adds a cache, before ``run()``.
     ///
-    /// Keys are looked up in memory by their bytes. That works for keys of the types that are keys by themselves, such
-    /// as `String`, `Int` and `UUID`, and for those whose raw value is one; for others `stratactl why` says that it is
-    /// not known.
+    /// Keys are looked up in memory by their bytes. That works for key types of the library, such as `String`, `Int`
+    /// and `UUID`, and for types with such a raw value; for others `stratactl why` says that it does not know.
     ///
     /// - Parameters:
-    ///   - cache: Usually the whole composition: its levels and counters are told.
-    ///   - level: Its level in Redis, which says which keyspace it is and what voids its entries.
-    ///   - memory: Its memory, composed over the level; without it nothing of memory is told but counters.
+    ///   - cache: Usually the whole composition: the instance tells its levels and counters.
+    ///   - level: Its level in Redis, which names the keyspace and hears of changes.
+    ///   - memory: Its memory, composed over the level; without it the instance tells only counters of memory.
     public func add<Key: KeyRepresentable, Value: Sendable>(
         _ cache: some CacheLevel<Key, Value>,
         of level: RedisLevel<Key, Value>,

@@ -3,7 +3,7 @@ internal import Strata
 
 /// One cache of an instance as the fleet knows it: its record, and its answers.
 final class FleetRegistration: ServerKeyKeeper {
-    /// How long an answer waits for who has asked.
+    /// How long an answer waits to be read.
     static let answerLifetime: Duration = .seconds(10)
 
     private struct State: Sendable {
@@ -22,7 +22,7 @@ final class FleetRegistration: ServerKeyKeeper {
     /// Hears of changes made elsewhere; `nil` for a level without a link.
     private let coherence: KeyspaceCoherence?
     private let trail: Locked<ChangeTrail>
-    /// The keys in memory that were hit most of late; `nil` where there is none.
+    /// The keys in memory with the most recent hits; `nil` without memory.
     private let mostHit: @Sendable (Int) -> [[UInt8]]?
     /// The keys that memory would keep longest.
     private let hottest: @Sendable (Int) -> [[UInt8]]?
@@ -205,7 +205,7 @@ final class FleetRegistration: ServerKeyKeeper {
     }
 
     private func answer(_ asked: QuestionNumber, with bytes: [UInt8]) async {
-        // Who has asked hears nothing, and says so.
+        // The asking side then hears nothing, and says so.
         _ = try? await redis.set(
             keyspace.answer(to: asked.text, of: number.text),
             bytes,

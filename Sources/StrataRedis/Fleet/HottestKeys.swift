@@ -27,7 +27,7 @@ package struct HottestKeys: Sendable, Hashable {
 
     private static let codec = Codec<Document>.cbor
 
-    /// Reads bytes that anybody may have written; `nil` when they are no answer.
+    /// Reads bytes that any user of the server may have written; `nil` when they are no answer.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.

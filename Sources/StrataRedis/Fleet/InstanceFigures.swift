@@ -14,8 +14,7 @@ package struct InstanceFigures: Sendable {
 
         /// Adds those of another level or instance.
         ///
-        /// A sum that is too large stays the largest number, since anybody who may write to the keyspace can write
-        /// records.
+        /// A sum that is too large stays the largest number: any user who may write to the keyspace can write records.
         package mutating func add(_ other: Reads) {
             (hits, misses) = (Self.sum(hits, other.hits), Self.sum(misses, other.misses))
         }

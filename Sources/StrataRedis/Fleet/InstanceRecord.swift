@@ -38,7 +38,7 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
     package var levels: [Level]
     /// By the kind of work: `fetch`, `wait`, `call`.
     package var durations: [String: Durations]
-    /// The hottest keys in memory, escaped; `nil` where nothing has asked for them.
+    /// The hottest keys in memory, escaped; `nil` if nothing has asked for them.
     package var hottest: [String]?
     /// The highest invalidation number that it knows, of the keyspace or of each part; `nil` for a level without a
     /// link, and from older releases.
@@ -46,7 +46,7 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
 
     private static let codec = Codec<Self>.cbor
 
-    /// Reads bytes that anybody may have written.
+    /// Reads bytes that any user of the server may have written.
     ///
     /// - Returns: `nil` when they are no record of this form.
     package init?(_ bytes: [UInt8]) {

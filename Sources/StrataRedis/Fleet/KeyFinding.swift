@@ -40,7 +40,7 @@ package struct KeyFinding: Codable, Sendable, Hashable {
 
     init(_ state: State) { self.state = state.rawValue }
 
-    /// Reads bytes that anybody may have written; `nil` when they are no finding of this form.
+    /// Reads bytes that any user of the server may have written; `nil` when they are no finding of this form.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count <= InstanceRecord.longest, let finding = try? Self.codec.decode(bytes),
             finding.form == Self.form

@@ -1,9 +1,8 @@
 internal import Strata
 
-/// Reads keys through a cache because somebody has asked for it: one question at a time, and not too many keys a
-/// second.
+/// Reads keys through a cache on request: one request at a time, and not too many keys a second.
 final class KeyWarmer: Sendable {
-    /// Reads a key, given as bytes, and says what has come of it.
+    /// Reads a key, given as bytes, and returns the outcome.
     typealias Read = @Sendable ([UInt8]) async -> WarmAnswer.Outcome
 
     /// How many reads run at once.

@@ -3,7 +3,7 @@ internal import Strata
 /// What an instance's memory holds of a key, and by which right.
 struct MemoryFinding: Sendable {
     let finding: KeyFinding
-    /// The write that the entry comes from; ``EntryVersion/none`` where that is not known.
+    /// The write that the entry comes from; ``EntryVersion/none`` if that is not known.
     let version: EntryVersion
     /// How long the entry has been in memory at the least.
     let leastAge: Duration
@@ -22,7 +22,7 @@ struct MemoryFinding: Sendable {
         let system = MonotonicInstant.now
         finding = KeyFinding(glimpse, gate, at: system, clock.now(at: system))
         version = glimpse.entry.version
-        // Who asks counts by the system's clock, and a clock that a test moves says nothing of that.
+        // The asking side counts by the system's clock, which a test's clock says nothing about.
         leastAge = clock.moved == nil ? glimpse.leastAge : .zero
         isTimed = glimpse.entry.ticket.isTimed
     }

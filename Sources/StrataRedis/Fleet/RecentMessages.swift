@@ -34,7 +34,7 @@ struct RecentMessages: Sendable {
     ///   - message: The message.
     ///   - part: The part.
     ///   - now: The time.
-    ///   - pause: What is heard again after so long is no copy; `nil` for the window.
+    ///   - pause: A message that is heard again after this time is no copy; `nil` for the window.
     /// - Returns: Whether it is no copy, and whether it is certain that it was not heard before.
     mutating func hear(
         _ message: [UInt8],

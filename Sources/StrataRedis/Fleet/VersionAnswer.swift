@@ -6,13 +6,13 @@ package struct VersionAnswer: Codable, Sendable, Hashable {
     package struct Key: Codable, Sendable, Hashable {
         /// The raw value of a ``KeyFinding/State``; one of a later release may be another.
         package var state: String
-        /// The stamp in hexadecimal; `nil` where it is not known.
+        /// The stamp in hexadecimal; `nil` if it is not known.
         package var version: String?
         /// Milliseconds since the entry came into memory, at the least.
         package var age: Int?
         /// Whether it was read while the link was down, and is kept for a short time for that reason.
         package var timed: Bool?
-        /// How many milliseconds ago the instance heard of changes of the key; `nil` where that was not asked for.
+        /// How many milliseconds ago the instance heard of changes of the key; `nil` if that was not asked for.
         package var heard: [Int]?
     }
 
@@ -36,7 +36,7 @@ package struct VersionAnswer: Codable, Sendable, Hashable {
 
     private static let codec = Codec<Self>.cbor
 
-    /// Reads bytes that anybody may have written; `nil` when they are no answer to the question.
+    /// Reads bytes that any user of the server may have written; `nil` when they are no answer to the question.
     package init?(_ bytes: [UInt8], to question: [VersionQuestion]) {
         guard bytes.count <= InstanceRecord.longest, let answer = try? Self.codec.decode(bytes),
             answer.form == Self.form, answer.keys.count == question.count
@@ -70,7 +70,7 @@ extension VersionAnswer.Key {
         self.heard = heard
     }
 
-    /// The stamp; `nil` where it is not known, or makes no sense.
+    /// The stamp; `nil` if it is not known, or makes no sense.
     package var stamp: EntryVersion? { version.flatMap { Hexadecimal.version($0) } }
 }
 

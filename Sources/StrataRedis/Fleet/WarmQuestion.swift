@@ -43,9 +43,9 @@ package struct WarmQuestion: Sendable, Hashable {
     }
 }
 
-/// What has come of reading keys, as CBOR; docs/internals/wire-format.md has its form.
+/// The outcome of reading keys, as CBOR; docs/internals/wire-format.md has its form.
 package struct WarmAnswer: Codable, Sendable, Hashable {
-    /// What has come of one key.
+    /// The outcome of one key.
     ///
     /// One of a later release may be another.
     package enum Outcome: String, Sendable, CaseIterable {
@@ -79,7 +79,7 @@ package struct WarmAnswer: Codable, Sendable, Hashable {
         keys = outcomes.map(\.rawValue)
     }
 
-    /// Reads bytes that anybody may have written; `nil` when they are no answer for so many keys.
+    /// Reads bytes that any user of the server may have written; `nil` when they are no answer for so many keys.
     package init?(_ bytes: [UInt8], keys count: Int) {
         guard bytes.count <= InstanceRecord.longest, let answer = try? Self.codec.decode(bytes),
             answer.form == Self.form, answer.keys.count == count

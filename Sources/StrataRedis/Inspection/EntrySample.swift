@@ -16,8 +16,8 @@ package struct EntrySample: Sendable {
     /// Of a keyspace that was not looked at.
     package init() {}
 
-    /// How many of all values are void, if those that were not looked at are like the others; `nil` where none was
-    /// looked at.
+    /// How many of all values are void, if those that were not looked at are like the others; `nil` if none was looked
+    /// at.
     package var estimatedVoid: Int? { estimate(void) }
     /// The same of those with one of the tags.
     package var estimatedTagged: Int? { estimate(tagged) }
@@ -93,7 +93,7 @@ package struct EntrySample: Sendable {
         return sample
     }
 
-    /// `nil` when there is nothing any more; what is no envelope is neither void nor has it tags.
+    /// `nil` when the value is gone; one that is no envelope is not void and has no tags.
     private static func verdict(
         on key: InspectedKey,
         _ names: Set<TagName>,

@@ -4,7 +4,7 @@ extension KeyspaceInspector {
     /// Whether anything of the keyspace is there: the marks that every instance makes when it uses one, a value or a
     /// lease.
     ///
-    /// One round trip where it is; else a walk over the database by SCAN, in small steps.
+    /// One round trip where it is; otherwise a walk over the database by SCAN, in small steps.
     package func exists() async throws -> Bool {
         for part in redis.parts where try await redis.exists(RedisKey(keyspace.marks(of: part))) > 0 { return true }
         for prefix in [keyspace.values, keyspace.leases] {

@@ -13,7 +13,7 @@ package struct MarksInspection: Sendable {
     }
 
     package let keyspace: Keyspace
-    /// The number of the part that they are those of; `nil` where the keyspace has no parts.
+    /// The number of the part that they are those of; `nil` if the keyspace has no parts.
     package let part: Int?
     package let state: State
     /// How many fields there are; one for each tag that was invalidated, and a few more.

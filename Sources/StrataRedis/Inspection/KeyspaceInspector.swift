@@ -64,7 +64,7 @@ package struct KeyspaceInspector: Sendable {
         return (entry, numbers)
     }
 
-    /// The part of the keyspace that a key lies in; `nil` where it has none.
+    /// The part of the keyspace that a key lies in; `nil` if it has none.
     func part(of key: InspectedKey) -> KeyspacePart? {
         redis.cluster == nil ? nil : KeyspacePart(ofName: key.name.bytes)
     }

@@ -4,8 +4,8 @@ extension RedisClient {
     /// The keyspaces under a prefix that a walk over the database comes upon before an instant, by name; a thousand at
     /// most.
     ///
-    /// For who has no time for all of them, such as a shell that completes a word. O(keys of the database) at the
-    /// server, in small steps.
+    /// For callers that have no time for all of them, such as a shell that completes a word. O(keys of the database) at
+    /// the server, in small steps.
     ///
     /// - Parameters:
     ///   - prefix: The prefix.

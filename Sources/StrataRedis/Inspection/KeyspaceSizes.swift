@@ -143,7 +143,7 @@ package struct KeyspaceSizes: Sendable {
         let asksForMemory = tellsMemory
         let found = try await keys.concurrently { try await Self.size(of: $0, redis, withMemory: asksForMemory) }
         if asksForMemory, found.contains(where: { $0.bytes > 0 && $0.memory == nil }) { tellsMemory = false }
-        // What is gone by now, or is no string, has no length.
+        // A key that is gone by now, or is no string, has no length.
         for size in found where size.bytes > 0 {
             total.add(size)
             table[group(of: size.key), default: Tally()].add(size)

@@ -3,9 +3,9 @@ internal import Strata
 extension Keyspace {
     /// A keyspace with a version, which changes with the keyspaces that it depends on.
     ///
-    /// A new version, of this keyspace or of any that it depends on, is another keyspace: reads do not find the entries
+    /// A new version of this keyspace, or of any that it depends on, is another keyspace: reads do not find the entries
     /// of the old one, which expire. So a deployment that changes the form of articles begins with an empty cache of
-    /// them, and of everything that contains articles.
+    /// articles, and of everything that contains articles.
     ///
     /// ```swift
     /// let authors = Keyspace("authors", version: 2)
@@ -20,7 +20,7 @@ extension Keyspace {
     ///   - name: The name of the cache.
     ///   - version: The version; any number.
     ///   - dependencies: What it depends on, in any order.
-    ///   - prefix: Tells applications apart that share a database.
+    ///   - prefix: Separates applications that share a database.
     public init(_ name: String, version: Int, dependsOn dependencies: [Keyspace] = [], prefix: String = "strata") {
         let parts = Set(dependencies.map(\.description)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         guard version != 0 || !parts.isEmpty else {

@@ -38,8 +38,8 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
-    ///   - prefix: Tells applications apart that share a database. What shares a server and not a database needs none,
-    ///     but is told of the other's changes to keys of the same names: it only asks Redis again.
+    ///   - prefix: Separates applications that share a database. Applications that share a server but not a database
+    ///     need none, but each hears of the other's changes to keys of the same name, and asks Redis once more.
     public init(_ name: String, prefix: String = "strata") {
         self.name = name
         self.prefix = prefix
@@ -119,7 +119,7 @@ struct KeyNames: Sendable, Hashable {
     let value: RedisKey
     /// The name of the lease.
     let lease: RedisKey
-    /// The part of its keyspace; `nil` where that has none.
+    /// The part of its keyspace; `nil` if that has none.
     var part: KeyspacePart?
 
     /// The number by which envelopes know the key.

@@ -1,6 +1,6 @@
 internal import Strata
 
-/// The keyspaces of an application with their versions and with what they depend on, named in any order.
+/// The keyspaces of an application with their versions and dependencies, in any order.
 ///
 /// ```swift
 /// let keyspaces = try KeyspaceVersions([
@@ -19,10 +19,10 @@ public struct KeyspaceVersions: Sendable {
         public var name: String
         /// Its version.
         public var version: Int
-        /// The names of the keyspaces that it depends on; an undeclared one counts with its name alone.
+        /// The names of the keyspaces that it depends on; an undeclared one counts by its name alone.
         public var dependencies: [String]
 
-        /// A keyspace with its version and what it depends on.
+        /// A keyspace with its version and dependencies.
         public init(_ name: String, version: Int = 0, dependsOn dependencies: [String] = []) {
             self.name = name
             self.version = version
@@ -30,7 +30,7 @@ public struct KeyspaceVersions: Sendable {
         }
     }
 
-    /// Tells applications apart that share a database.
+    /// Separates applications that share a database.
     public let prefix: String
     private let keyspaces: [String: Keyspace]
 
@@ -40,7 +40,7 @@ public struct KeyspaceVersions: Sendable {
     ///
     /// - Parameters:
     ///   - declarations: The keyspaces, in any order.
-    ///   - prefix: Tells applications apart that share a database.
+    ///   - prefix: Separates applications that share a database.
     /// - Throws: ``/Strata/CacheError/Code/invalidKeyspaces`` when a name is declared twice, or keyspaces depend on
     ///   each other in a circle.
     public init(_ declarations: [Declaration], prefix: String = "strata") throws {

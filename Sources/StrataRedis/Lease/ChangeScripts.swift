@@ -1,9 +1,9 @@
 /// The scripts that change a value only if it is still the one that was read.
 ///
 /// KEYS are the value's and the lease's name, in that order. Each change has a version of its own, and none comes back:
-/// so a script that arrives late, or a second time, finds another version and does nothing. Only that there is no value
-/// may come back; until when a change of that may be applied is the caller's to see to. What is written is read behind
-/// the write, as ``LeaseScripts`` say.
+/// so a script that arrives late, or a second time, finds another version and does nothing. Only the absence of a value
+/// may come back; the caller bounds how long a change of an absence may be applied. A script reads what it writes, as
+/// ``LeaseScripts`` say.
 enum ChangeScripts {
     /// Stores a value in the place of the one that was read, and ends any lease as a set does.
     ///

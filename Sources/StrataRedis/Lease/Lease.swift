@@ -282,8 +282,8 @@ struct Lease: Sendable {
 
     /// Runs a script without waiting, by its text: no caller would be left to send the text when the server lacks it.
     ///
-    /// What is lost with its connection is sent again, `attempts` times in all: a client whose connections end one
-    /// after the other refuses calls at once, with the error of a lost connection too.
+    /// A release that is lost with its connection is sent again, `attempts` times in all: a client whose connections
+    /// end one after the other refuses calls at once, also with the error of a lost connection.
     private func post(
         _ script: RedisScript,
         _ arguments: [[UInt8]],

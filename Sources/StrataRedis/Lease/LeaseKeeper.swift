@@ -107,8 +107,8 @@ final class LeaseKeeper: Watched {
     /// The client ends in a moment: the leases of fetches are ended while calls are still taken, and their holders
     /// told.
     ///
-    /// Whoever waits for one would else wait until it has run out. Other work may go on without the client, and has the
-    /// rest of its lease for that.
+    /// Otherwise an instance that waits for one would wait until it has run out. Other work may go on without the
+    /// client, and has the rest of its lease for that.
     func endFetches() {
         let ending = state.withLock { state in
             let ending = state.isStopped ? [:] : state.held.filter { $0.value.endsWithClient }

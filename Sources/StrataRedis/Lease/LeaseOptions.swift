@@ -12,26 +12,26 @@ public import Strata
 public struct LeaseOptions: Sendable, Hashable {
     /// How long a lease stands without being renewed.
     ///
-    /// It is renewed after a third of that. A value above a minute must be the same in all instances: an instance does
-    /// not believe a lease that stands for more than a minute and for more than its own would.
+    /// It is renewed after a third of that. A value above a minute must be the same in all instances: an instance
+    /// rejects a lease that lasts longer than a minute and longer than its own.
     public var duration: Duration
     /// How long a lease is renewed in all; after that others may fetch, too.
     public var renewalLimit: Duration
     /// How long a caller waits while other processes fetch; then it gets a stale value, if it may, or
     /// ``/Strata/CacheError/Code/timeout``.
     ///
-    /// It does not fetch beside them, unless five in turn have brought nothing. A caller never waits longer than the
-    /// policy allows (``/Strata/FreshnessPolicy/hardTimeout``).
+    /// It does not fetch beside them, unless five of them in a row delivered nothing. A caller never waits longer than
+    /// the policy allows (``/Strata/FreshnessPolicy/hardTimeout``).
     public var waitLimit: Duration
     /// How long no instance tries a failed fetch again; doubled with each failure in a row.
     ///
     /// Callers that wait for the value meanwhile get the failure. Never longer than an hour.
     ///
-    /// With `nil` the next caller tries at once.
+    /// With `nil`, the next caller tries at once.
     public var failureBackOff: ClosedRange<Duration>?
     /// How many fetches without a lease, and of several keys, may run at once in this process.
     ///
-    /// Fetches of one key under a lease do not count: a fleet makes one for each key. To protect a source from many
+    /// Fetches of one key under a lease do not count: the fleet makes one for each key. To protect a source from many
     /// keys at once, cap the source itself with `capped(by:)`.
     public var fetchLimit: Int
     /// A limit that this level shares with others, in place of ``fetchLimit``; `nil` by default.

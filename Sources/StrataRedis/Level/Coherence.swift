@@ -4,8 +4,8 @@ public enum Coherence: Sendable, Hashable {
     ///
     /// While the link is down, memory above keeps what it reads for a bounded time only (twice
     /// ``RedisConfiguration/linkPingInterval`` plus ``RedisConfiguration/linkPingTimeout``, 3 s by default). The same
-    /// holds where the server refuses: ``AccessRules`` has what the user needs, and
-    /// ``OutageStatistics/untrustedReason`` tells.
+    /// holds if the server refuses the link: ``AccessRules`` lists what the user needs, and
+    /// ``OutageStatistics/untrustedReason`` says what is missing.
     case tracking
     /// Without a link; memory above keeps what it reads for this long at most.
     case lifetime(Duration)

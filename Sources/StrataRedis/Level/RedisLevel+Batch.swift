@@ -7,10 +7,10 @@ extension RedisLevel {
     /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
     /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one
-    /// MGET for each slot, and a node that fails has failed for its own keys alone.
+    /// MGET for each slot, and the failure of a node is the failure of its own keys alone.
     ///
-    /// - Throws: ``RedisError``; in a cluster the first failed key's, unless the request leaves out failures.
-    ///   `CancellationError`.
+    /// - Throws: ``RedisError``; in a cluster the error of the first key that failed, unless the request leaves out
+    ///   failures. `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard keys.count <= Self.pieceSize else {
             var (entries, rest) = ([Entry<Value>?](), keys[...])
@@ -54,7 +54,7 @@ extension RedisLevel {
 
     /// Looks several keys up.
     ///
-    /// - Returns: What has come of each key. In a cluster some may have failed; a single server's failure is thrown.
+    /// - Returns: The outcome of each key. In a cluster some may have failed; a single server's failure is thrown.
     /// - Throws: ``RedisError``; `CancellationError`.
     func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Outcome] {
         let start = MonotonicInstant.now
@@ -91,7 +91,7 @@ extension RedisLevel {
             let decoded = try await decode(found.values, names, tickets, pending)
             return try await admitted(decoded, of: nil, asked).map { .success($0) }
         }
-        // What is too large is its own key's failure.
+        // A value that is too large is the failure of its own key.
         let places = names.indices.filter { found.failures[$0] == nil }
         let decoded = try await decode(
             places.map { found.values[$0] },
@@ -157,7 +157,7 @@ extension RedisLevel {
         }
         let places = outcomes.indices.filter { (try? outcomes[$0].get())?.entry != nil }
         guard !places.isEmpty else {
-            // As beside every other read: what is fetched for these keys is stored by the number of now.
+            // As with every other read: values fetched for these keys are stored with the present number.
             if !tags.isKnown { _ = try? await tags.askBesideRead(redis) }
             return outcomes
         }

@@ -28,7 +28,7 @@ extension RedisLevel: AtomicLevel {
     /// - Parameters:
     ///   - names: The names of the key.
     ///   - open: Gets the bytes, a ticket from before, and the marks that were read beside them.
-    /// - Returns: What is there, and by what it will be known again.
+    /// - Returns: The present value, and the mark by which it is recognized again.
     /// - Throws: As ``current(_:)``.
     func find(
         _ names: KeyNames,
@@ -36,7 +36,7 @@ extension RedisLevel: AtomicLevel {
     ) async throws -> (Finding, ChangeMark) {
         let start = redis.clock.now
         let tags = shared.tags(of: names.part)
-        // Before the value is read: what is invalidated from now on voids what is made of it.
+        // Before the value is read: an invalidation from now on voids what is made of it.
         let asOf = try await counting { try await tags.asOfNow(redis) }
         let ticket = shared.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
@@ -65,8 +65,8 @@ extension RedisLevel: AtomicLevel {
 
     /// Whether another codec, compression, protection or type has written the value, and nothing has voided it.
     ///
-    /// It is right for those that can read it, so nothing takes its place as though there were none. What is damaged is
-    /// nobody's.
+    /// It is right for the instances that can read it, so nothing takes its place as though there were none. Damaged
+    /// bytes are right for none.
     private func isOfAnotherMaking(
         _ finding: Finding,
         _ bytes: [UInt8]?,
@@ -104,12 +104,11 @@ extension RedisLevel: AtomicLevel {
 
     /// Replaces or removes the value that was read, if it is still there.
     ///
-    /// One round trip; more where connections end on the way, within the client's budget. Two more where a tag of the
-    /// old value is not among those of the new one: what voids the old one meanwhile voids what is made of it, and
-    /// would not be seen any more.
+    /// One round trip; more if connections break, within the client's budget. Two more if a tag of the old value is not
+    /// a tag of the new one: an invalidation of that tag voids the new value too, and would otherwise not be seen.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/outcomeUnknown`` when the answer was
-    ///   lost and what is there does not tell; what ``commit(_:for:)`` throws, and then nothing was changed.
+    ///   lost and the present value does not tell; the errors of ``commit(_:for:)``, and then nothing was changed.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let names = names(for: key)
         if entry == nil {

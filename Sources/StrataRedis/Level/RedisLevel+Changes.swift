@@ -3,8 +3,8 @@ internal import Strata
 extension RedisLevel {
     /// Waits until the server answers and the link stands: for the start of a service, and for tests.
     ///
-    /// You can use a level without it. Its first calls wait for the link by themselves, for 100 ms at most. What is
-    /// read before the link stands is kept in memory for a short time only.
+    /// You can use a level without it. Its first calls wait for the link by themselves, for 100 ms at most. Values that
+    /// are read before the link stands are kept in memory for a short time only.
     ///
     /// - Parameter limit: How long to wait.
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
@@ -12,7 +12,7 @@ extension RedisLevel {
         try await redis.answers(within: limit) { isTold ? nil : untrustedReason ?? "the link does not stand yet" }
     }
 
-    /// Whether changes that others make are told, or nobody wants to be told.
+    /// Whether the link tells of changes that others make, or no level listens.
     var isTold: Bool { coherence != .tracking || shared.isKnown }
 
     /// Waits for the link of a level that has just been made.
@@ -24,11 +24,11 @@ extension RedisLevel {
     /// The changes in the keyspace, as this instance hears of them.
     ///
     /// When an element arrives, memory above has dropped the key already. A slow reader loses the oldest elements.
-    /// Nothing comes where ``coherence`` is not ``Coherence/tracking``. With ``TrackingMode/perKey`` changes come of
-    /// what this instance has read, and of no other key.
+    /// Nothing comes unless ``coherence`` is ``Coherence/tracking``. With ``TrackingMode/perKey`` only changes of keys
+    /// that this instance has read come.
     ///
     /// - Parameter limit: How many elements wait at most for a reader.
-    /// - Returns: The changes from now on. Ending the task that reads ends it.
+    /// - Returns: The changes from now on, until the task that reads them ends.
     public func changes(bufferingNewest limit: Int = 256) -> AsyncStream<KeyspaceChange> {
         let (stream, feed) = AsyncStream.makeStream(of: KeyspaceChange.self, bufferingPolicy: .bufferingNewest(limit))
         let number = shared.addObserver { feed.yield($0) }

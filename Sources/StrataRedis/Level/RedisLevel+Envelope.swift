@@ -111,7 +111,7 @@ extension RedisLevel {
         return findings
     }
 
-    /// Counts what was found, where that is all there is to it.
+    /// Counts a void or unusable finding.
     func count(_ finding: Finding) {
         switch finding {
         case .void(_, because: .invalidationPending), .void(_, because: .voided): counters.add(\.voided)
@@ -145,7 +145,8 @@ extension RedisLevel {
         }
     }
 
-    /// Replaces what a newer release has written and what is void: that is so for the releases that can read it, too.
+    /// Replaces a value that a newer release has written and that is void: it is void for the releases that can read
+    /// it, too.
     ///
     /// One round trip for a value of a newer release with tags, or without a link.
     func standing(
@@ -161,7 +162,7 @@ extension RedisLevel {
         return .void(stamp: stamp, because: reason)
     }
 
-    /// Why an envelope that can be read, whatever its value is, is void; `nil` where it stands.
+    /// Why an envelope with a readable header is void; `nil` if it is not.
     func end(
         of envelope: Envelope,
         _ names: KeyNames,
@@ -178,8 +179,8 @@ extension RedisLevel {
 
     /// Whether a value lies there that a newer release has written, so that none takes its place.
     ///
-    /// One round trip where its header says so, and another as for any value with tags: what is damaged or void holds
-    /// up nobody.
+    /// One round trip where its header says so, and another as for any value with tags: a damaged or void value holds
+    /// up no write.
     ///
     /// - Parameters:
     ///   - header: The first bytes of what lies there.
@@ -193,7 +194,7 @@ extension RedisLevel {
         guard let fields = EnvelopeHeader(header), fields.schema > codec.schema else { return false }
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let bytes = try await counting { try await redis.get(names.value) }
-        // Another value has come meanwhile, or none is there any more: whoever fetches next sees to that.
+        // Another value has come meanwhile, or none is there any more: the next fetch deals with that.
         guard let bytes, Envelope.stamp(of: bytes) == Envelope.stamp(of: header) else { return true }
         guard let envelope = try? Envelope(bytes, keyHash: names.keyHash) else { return false }
         return try await end(of: envelope, names, pending) == nil

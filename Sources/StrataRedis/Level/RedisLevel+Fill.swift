@@ -92,7 +92,7 @@ extension RedisLevel {
         var dated = entry
         if dated.asOf == 0 { dated.asOf = right.asOf }
         var isStored = false
-        // Who tries again is refused, as it has always been.
+        // A second attempt is refused, as it has always been.
         defer { if !isStored { rights.giveUp(of: shared, for: names.value.bytes) } }
         let outcome = try await redis.budgeted {
             try await redis.inTurn(for: names.value) { try await store(dated, names, under: lease) }

@@ -15,7 +15,7 @@ extension RedisLevel {
 
     /// Tells those that observe the level what a read has found.
     ///
-    /// A hit is told by who decides whether it is served.
+    /// The code that decides whether to serve a hit records it.
     func tell(_ finding: Finding, _ key: Key, _ request: ReadRequest) {
         guard let reason = finding.reason else { return tellHit(key, request) }
         events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }

@@ -11,7 +11,7 @@ extension RedisLevel {
     ///   - names: The names of the key.
     ///   - request: The read.
     ///   - error: How the primary has failed.
-    /// - Returns: A fresh entry; `nil` where there is none, or none that is near enough to the primary.
+    /// - Returns: A fresh entry; `nil` if there is none, or none that is near enough to the primary.
     /// - Throws: `CancellationError`.
     func replicaFinding(
         _ names: KeyNames,

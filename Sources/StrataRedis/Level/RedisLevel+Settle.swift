@@ -5,8 +5,8 @@ extension RedisLevel {
     ///
     /// One round trip; no value is sent.
     ///
-    /// - Throws: ``RedisError``; `CancellationError`. The key is then void for this instance, unless it was only looked
-    ///   at.
+    /// - Throws: ``RedisError``; `CancellationError`. The key is then void for this instance, unless the write only
+    ///   looks.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         let names = names(for: key)
         if write.step != .looks { shared.changes?.begins(names.fingerprint) }

@@ -14,14 +14,14 @@ extension RedisLevel {
     /// try await articles.sweep(rate: 2_000) { print("\($0.removed) of \($0.looked) removed") }
     /// ```
     ///
-    /// For batches of some hundred values: one SCAN, one GETRANGE each and one script for each that is removed,
+    /// For each batch of some hundred values: one SCAN, one GETRANGE for each value and one script for each removal,
     /// pipelined.
     ///
     /// - Parameters:
-    ///   - rate: The most values that are checked in a second.
+    ///   - rate: The most values to check in a second.
     ///   - progress: Called after each batch.
     /// - Returns: What was done.
-    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
+    /// - Throws: ``RedisError``; `CancellationError`. Entries that were removed by then stay removed.
     @discardableResult
     public func sweep(
         rate: Int = 5_000,

@@ -28,8 +28,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public let keyspace: Keyspace
     /// How long values are fresh, and how long callers wait.
     ///
-    /// It may be changed at any time: what is stored from then on, and who waits from then on, goes by the new policy.
-    /// What lies in Redis keeps the lifetime that it was stored with.
+    /// You may change it at any time: later writes and waits follow the new policy. Values in Redis keep the lifetime
+    /// that they were stored with.
     public var freshness: FreshnessPolicy {
         get { terms.value }
         set {
@@ -39,7 +39,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     }
     /// How readers learn of changes that others make.
     public let coherence: Coherence
-    /// What becomes of removals while Redis is away, if their call does not say.
+    /// What becomes of removals while Redis is away, unless their call says so itself.
     public let removals: RemovalMode
     let terms: Adjustable<FreshnessPolicy>
     /// The longest life of an entry by any policy so far.
@@ -60,9 +60,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - codec: How values become bytes.
     ///   - freshness: How long values are fresh, and how long callers wait.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
-    ///     misses. Those with a lower one are replaced, those with a higher one stay.
-    ///   - removals: What becomes of removals while Redis is away, if their call does not say.
+    ///   - schema: The schema number of the value type, if it differs from the codec's; envelopes with another number
+    ///     are misses. Those with a lower number are replaced, those with a higher one stay.
+    ///   - removals: What becomes of removals while Redis is away, unless their call says so itself.
     public init(
         _ redis: RedisClient,
         keyspace: Keyspace,
@@ -109,9 +109,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - freshness: How long values are fresh, and how long callers wait.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
-    ///     misses. Those with a lower one are replaced, those with a higher one stay.
-    ///   - removals: What becomes of removals while Redis is away, if their call does not say.
+    ///   - schema: The schema number of the value type, if it differs from the codec's; envelopes with another number
+    ///     are misses. Those with a lower number are replaced, those with a higher one stay.
+    ///   - removals: What becomes of removals while Redis is away, unless their call says so itself.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,
@@ -212,7 +212,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Writes an entry and ends any fetch of the key that is under way.
     ///
-    /// What a read has found below this level is stored only if nobody has changed the key since that was asked for.
+    /// What a read has found below this level is stored only if the key has not changed since the read asked for it.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         if shared.arrival.isPending { await linkArrives() }
         let names = names(for: key)
@@ -233,8 +233,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Removes a key, and ends a running fetch of it.
     ///
-    /// When that fails, it is repeated as soon as Redis is back; until then this instance takes the value for void. The
-    /// error is thrown nonetheless, because other instances may have the old value until then; unless the removal is
+    /// When that fails, it is repeated as soon as Redis is back; until then this instance treats the value as void. The
+    /// error is thrown nonetheless, because other instances may have the old value until then, unless the removal is
     /// ``/Strata/RemovalMode/deferred``.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.

@@ -4,7 +4,7 @@ internal import Strata
 public struct RedisLevelStatistics: Sendable, Hashable {
     /// Reads that found an envelope they could use.
     public var hits = 0
-    /// Reads that a replica has answered while the primary did not; none of ``hits``.
+    /// Reads that a replica has answered while the primary did not; not part of ``hits``.
     public var replicaHits = 0
     /// Reads that found nothing.
     public var misses = 0

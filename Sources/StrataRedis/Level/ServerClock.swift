@@ -79,7 +79,7 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
-    /// The offset as it was read last, however long ago; asks nobody.
+    /// The offset as it was read last, however long ago; does not ask the server.
     ///
     /// For what a replica answers while the server stands still, which can be asked for no newer one.
     var last: Int64? { state.withLock { $0.offset } }

@@ -19,7 +19,7 @@ final class ServerClocks: Sendable {
         guard client !== redis else { return own }
         return
             nodes.withLock { nodes -> (clock: ServerClock, looked: [RedisClient]) in
-                // What is looked at may be nobody else's any more by then: it ends after the lock.
+                // This may hold the last reference to it by then, so it is released after the lock.
                 var looked: [RedisClient] = []
                 let endpoint = client.configuration.endpoint
                 if let clock = nodes[endpoint], let known = clock.client {

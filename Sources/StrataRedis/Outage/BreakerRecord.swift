@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// What becomes of the breakers and the calls of a client: told, and counted.
 ///
-/// The nodes of a cluster share one. So counters do not fall when a node leaves, and who listens to the client hears of
-/// all; replicas have records of their own.
+/// The nodes of a cluster share one. So counters do not fall when a node leaves, and observers of the client hear of
+/// all nodes; replicas have records of their own.
 final class BreakerRecord: Sendable {
     /// What the breakers of one role have done.
     final class Counts: Sendable {

@@ -29,7 +29,7 @@ final class InvalidationReplay: Sendable {
         /// A connection was made since the last attempt began.
         var isHurried = false
         var isStopped = false
-        /// The client ends: what fails from now on is repeated by whoever ends it.
+        /// The client ends: invalidations that fail from now on are repeated by the call that ends it.
         var isFinishing = false
         var replayed = 0
         /// What has failed since the end, and is not kept.
@@ -114,7 +114,7 @@ final class InvalidationReplay: Sendable {
             // The worker may be asleep until something later is due.
             if notBefore < state.restsUntil { state.sleeper?.cancel() }
             if state.worker == nil, !state.isFinishing {
-                // Not the task of whoever has failed first: that has a budget, and other values of its own.
+                // A task of its own: the call that failed first has a budget and other task-local values.
                 state.worker = Task.detached { [self] in await work(for: reference) }
             }
             return (isKept, hasLost)
@@ -154,7 +154,7 @@ final class InvalidationReplay: Sendable {
             // An invalidation that would come due too late is carried out too early rather than never.
             let due = state.withLock { $0.pending.firstDue }
             guard await !attempt(client, by: deadline, early: due >= deadline).isWhole || due > .now else { continue }
-            // What is refused for good is no reason to wait.
+            // An invalidation that is refused for good is no reason to wait.
             guard state.withLock({ $0.pending.hasChance(by: deadline) }) else { break }
             let wait = max(Self.pause.lowerBound, MonotonicInstant.now.duration(to: due < deadline ? due : .now))
             let pause = min(MonotonicInstant.now.duration(to: deadline), wait)
@@ -189,7 +189,7 @@ final class InvalidationReplay: Sendable {
             if failures > 0 { await rest(after: failures) }
             guard !Task.isCancelled, let client = reference.client else { return }
             let round = await attempt(client, by: .distantFuture)
-            // Whoever ends the client goes on from here.
+            // The call that ends the client goes on from here.
             guard !Task.isCancelled else { return }
             failures = round.isWhole ? 0 : failures + 1
             if let error = notices.news(of: round) {
@@ -259,7 +259,7 @@ final class InvalidationReplay: Sendable {
         await sleeper.value
     }
 
-    /// What has come of an attempt.
+    /// The outcome of an attempt.
     private struct Round: Sendable {
         /// Whether none has failed but for good: those rest by themselves.
         var isWhole = true
@@ -336,7 +336,7 @@ final class InvalidationReplay: Sendable {
         return round
     }
 
-    /// What has come of one.
+    /// The outcome of one.
     private enum End: Sendable {
         case done
         /// Refused for good.

@@ -9,7 +9,7 @@ extension RedisError {
     var blamesServer: Bool {
         switch code {
         case .timeout: !isOwnDelay
-        // The last: its slot is served by nobody, as with MOVED.
+        // The last: no node serves its slot, as with MOVED.
         case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation, .wrongServer, .noPrimary,
             .tooManyRedirects:
             true

@@ -34,7 +34,7 @@ struct CacheMembers: Sendable {
             .compactMap { all.removeValue(forKey: $0) }
     }
 
-    /// What the caches have to adopt, for who has adopted an earlier plan or none.
+    /// What the caches have to adopt, if they have adopted an earlier plan or none.
     func due(after adopted: UInt64?) -> [(member: CacheMember, settings: CacheSettings)] {
         guard generation != adopted else { return [] }
         return all.compactMap { name, member in settings[name].map { (member, $0) } }

@@ -14,7 +14,7 @@ public struct CachePlan: Sendable {
     /// One step from the defaults to the settings of a cache.
     package typealias Step = @Sendable (_ name: String, _ settings: inout CacheSettings) throws -> Void
 
-    /// What holds for every cache, unless something else is said for it.
+    /// The settings of every cache, unless the plan has others for it.
     public var defaults: CacheSettings
     private var overrides: [Step] = []
     /// What a configuration says of all caches, before what the code says of one.
@@ -29,11 +29,11 @@ public struct CachePlan: Sendable {
         self.defaults = defaults
     }
 
-    /// Says what differs for a cache.
+    /// Sets what differs for a cache.
     ///
     /// - Parameters:
     ///   - name: The name of the cache.
-    ///   - change: Changes its settings, which are the defaults before. Of several for one cache the last one counts.
+    ///   - change: Changes its settings, which begin as the defaults. The last of several changes for one cache counts.
     public mutating func override(_ name: String, _ change: @escaping @Sendable (inout CacheSettings) -> Void) {
         overrides.append { asked, settings in
             if asked == name { change(&settings) }
@@ -44,7 +44,7 @@ public struct CachePlan: Sendable {
     ///
     /// - Parameter name: The name of the cache.
     /// - Returns: Its settings.
-    /// - Throws: What a configuration says that makes no sense.
+    /// - Throws: An error for a configuration that makes no sense.
     public func settings(for name: String) throws -> CacheSettings {
         var settings = defaults
         try first?(name, &settings)

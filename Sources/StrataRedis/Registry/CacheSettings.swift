@@ -18,9 +18,9 @@ public import Strata
 public struct CacheSettings: Sendable {
     /// How much memory may hold.
     public enum MemorySize: Sendable, Hashable {
-        /// So many entries; 0 switches memory off.
+        /// This many entries; 0 switches memory off.
         case entries(Int)
-        /// Entries of so many bytes together.
+        /// Entries of this many bytes in total.
         ///
         /// A ``/Strata/Costed`` value tells its own; any other is encoded at each store to be measured.
         case bytes(Int)
@@ -50,7 +50,7 @@ public struct CacheSettings: Sendable {
     public var leases = LeaseOptions()
     /// How memory learns of changes that others make.
     public var coherence = Coherence.tracking
-    /// What becomes of removals while Redis is away, if their call does not say.
+    /// What becomes of removals while Redis is away, unless their call says so itself.
     public var removals = RemovalMode.confirmed
     /// The name of the keyspace; `nil`, the default, takes that of the cache.
     public var keyspaceName: String?
@@ -62,16 +62,16 @@ public struct CacheSettings: Sendable {
     public var version = 0
     /// What the keyspace depends on; see ``Keyspace/init(_:version:dependsOn:prefix:)``.
     public var dependsOn: [Keyspace] = []
-    /// How values become bytes, where the cache is not made with a codec of its own.
+    /// How values become bytes, unless the cache is made with a codec of its own.
     public var codec = StandardCodec.json
     /// How the bytes are compressed; `nil`, the default, leaves them as the codec makes them.
     ///
     /// What was written without compression can still be read; a codec of the cache's own keeps its own.
     public var compression: ByteStage?
-    /// The number of the values' form; `nil`, the default, takes that of their type.
+    /// The schema number of the values; `nil`, the default, takes that of their type.
     public var schema: UInt32?
 
-    /// Settings, each at its default.
+    /// Settings with their defaults.
     public init() {}
 }
 

@@ -8,7 +8,7 @@ public typealias NamedCache<Key: KeyRepresentable, Value: Sendable> = Composed<
     MemoryLevel<Key, Value>, FetchingLevel<Key, Value>
 >
 
-/// A named cache without its types, for whoever has charge of all.
+/// A named cache without its types, as the registry of all caches holds it.
 struct CacheMember: Sendable {
     /// Its number in the registry: another cache may get its name.
     var number: UInt64 = 0
@@ -21,7 +21,7 @@ struct CacheMember: Sendable {
     let adopt: @Sendable (CacheSettings) -> Void
     let ready: @Sendable (Duration) async throws -> Void
     let isTold: @Sendable () -> Bool
-    /// Drops what memory has of a tenant; `nil` where keys name no tenant.
+    /// Drops what memory has of a tenant; `nil` if keys name no tenant.
     let forget: (@Sendable (_ tenant: String) -> Void)?
 
     init<Key: KeyRepresentable, Value: Sendable>(_ cache: NamedCache<Key, Value>, _ settings: CacheSettings) {
@@ -53,7 +53,7 @@ extension CacheMember {
     }
 }
 
-/// How a named cache is, for checks of health and lists.
+/// The state of a named cache, for health checks and lists.
 public struct CacheStatus: Sendable, Hashable {
     /// Its name.
     public let name: String
@@ -63,8 +63,8 @@ public struct CacheStatus: Sendable, Hashable {
     public let key: String
     /// The type of its values.
     public let value: String
-    /// Whether changes that others make are told: always true without ``Coherence/tracking``.
+    /// Whether the cache hears of changes that others make; always true without ``Coherence/tracking``.
     ///
-    /// A service works without: memory then keeps what it reads for 3 seconds.
+    /// A service works without that: memory then keeps what it reads for 3 seconds.
     public let isTold: Bool
 }

@@ -12,10 +12,9 @@ extension RedisCaches {
     /// Runs the client and its caches until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown
     /// begins.
     ///
-    /// At the beginning it waits until the caches are told of changes, and logs when they are, or why they are not
-    /// within ten seconds; they work meanwhile. At the end it lets the caches finish what goes on in the background,
-    /// for ``drainLimit`` at most, and then shuts the client down as ``RedisClient/run()`` does. A cancelled task ends
-    /// both at once.
+    /// At the beginning it waits until the caches hear of changes, and logs that, or after ten seconds why they do not;
+    /// they work meanwhile. At the end it lets the caches finish their background work, for ``drainLimit`` at most, and
+    /// then shuts the client down as ``RedisClient/run()`` does. Cancelling the task ends both at once.
     ///
     /// Do not list the client in the same group.
     public func run() async throws {

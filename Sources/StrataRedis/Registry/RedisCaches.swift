@@ -13,23 +13,23 @@ public import Strata
 /// let product = try await products.get(42) { try await database.product(42) }
 /// ```
 ///
-/// Each name has a keyspace, a memory level and settings of its own. A cache is made when it is asked for first, and is
-/// the same one for all who ask. Give the caches to a `ServiceGroup` in the client's place: they run it, and end it
-/// after their own work.
+/// Each name has a keyspace, a memory level and settings of its own. The first request for a name makes the cache;
+/// later ones get the same one. Give the caches to a `ServiceGroup` in the client's place: they run the client, and end
+/// it after their own work.
 public final class RedisCaches: Sendable {
     /// The server.
     public let redis: RedisClient
-    /// The caches by name; others than those over Redis may be added.
+    /// The caches by name; you may add others than those over Redis.
     public let registry = CacheRegistry()
     let logger: Logger?
     private let state: Locked<CacheMembers>
 
-    /// Caches that are made when they are asked for.
+    /// Caches that are made on first use.
     ///
     /// - Parameters:
-    ///   - redis: The server, which ends with the caches where they are run.
+    ///   - redis: The client, which ends with the caches if they are run.
     ///   - plan: The settings.
-    ///   - logger: Hears when the caches are ready, and of levels that fail while a read goes on below.
+    ///   - logger: Gets a line when the caches are ready, and when a level fails while a read goes on below.
     public init(_ redis: RedisClient, _ plan: CachePlan = CachePlan(), logger: Logger? = nil) {
         self.redis = redis
         self.logger = logger
@@ -44,7 +44,7 @@ public final class RedisCaches: Sendable {
     ///   - name: Its name; any text that is not empty.
     ///   - key: The type of its keys.
     ///   - value: The type of its values.
-    /// - Returns: The cache, made when it is asked for first.
+    /// - Returns: The cache, made at the first request.
     /// - Throws: ``/Strata/CacheError/Code/otherTypes`` when there is one with other types;
     ///   ``/Strata/CacheError/Code/invalidKeyspaces`` when another name has its keyspace; what the plan throws.
     public func cache<Key: KeyRepresentable, Value: Codable & Sendable>(
@@ -60,8 +60,8 @@ public final class RedisCaches: Sendable {
     /// - Parameters:
     ///   - name: Its name; any text that is not empty.
     ///   - key: The type of its keys.
-    ///   - codec: How values become bytes. That of the first who asks counts.
-    /// - Returns: The cache, made when it is asked for first.
+    ///   - codec: How values become bytes. The codec of the first request counts.
+    /// - Returns: The cache, made at the first request.
     /// - Throws: As `cache(_:_:_:)`.
     public func cache<Key: KeyRepresentable, Value: Sendable>(
         _ name: String,
@@ -89,8 +89,8 @@ public final class RedisCaches: Sendable {
     ///   - codec: How values become bytes; `nil` takes what the settings say.
     ///   - fetch: The source.
     /// - Returns: The cache.
-    /// - Throws: ``/Strata/CacheError/Code/nameTaken`` when the name has a cache, for that has another source or none;
-    ///   else as `cache(_:_:_:)`.
+    /// - Throws: ``/Strata/CacheError/Code/nameTaken`` when the name has a cache already, whose source is another one
+    ///   or none; otherwise as `cache(_:_:_:)`.
     @discardableResult
     public func makeCache<Key: KeyRepresentable, Value: Codable & Sendable>(
         _ name: String,
@@ -117,9 +117,9 @@ public final class RedisCaches: Sendable {
         try make(name, { codec ?? $0.standardCodec(of: Value.self) }, isNew: true) { $0.fetching($1, fetch) }
     }
 
-    /// Forgets a cache: its name and its keyspace are free, and it goes when nobody holds it any more.
+    /// Forgets a cache: its name and its keyspace are free, and it is freed with its last reference.
     ///
-    /// What lies in Redis stays until it expires; call `clear()` on the cache before, if that is to go.
+    /// Its entries in Redis stay until they expire; call `clear()` on the cache before, if they have to go.
     ///
     /// - Parameter name: Its name.
     /// - Returns: Whether there was one.
@@ -129,7 +129,7 @@ public final class RedisCaches: Sendable {
         return withExtendedLifetime(member) { isRemoved }
     }
 
-    /// The caches over Redis and how they are, in the order of their names.
+    /// The caches over Redis and their states, in the order of their names.
     public var statuses: [CacheStatus] { members.map { $0.member.status($0.name) } }
 
     /// The caches over Redis, in the order of their names.
@@ -150,14 +150,14 @@ public final class RedisCaches: Sendable {
     /// The plan by which caches are made now.
     package var plan: CachePlan { state.withLock { $0.plan } }
 
-    /// Changes the settings of all caches, those that are made later included.
+    /// Changes the settings of all caches, including those that are made later.
     ///
-    /// What can be changed is changed at once: ``CacheSettings/freshness``, ``CacheSettings/leases`` and the number of
-    /// ``CacheSettings/memory``. The rest stays as it is until the service starts anew.
+    /// These change at once: ``CacheSettings/freshness``, ``CacheSettings/leases`` and the number of
+    /// ``CacheSettings/memory``. The rest stays as it is until the service restarts.
     ///
     /// - Parameter plan: The new settings.
-    /// - Returns: The settings that wait for the next start, by the names of caches; empty when none does.
-    /// - Throws: What the plan throws, and then nothing is changed.
+    /// - Returns: The settings that wait for the next start, by the names of caches; empty if there are none.
+    /// - Throws: The errors of the plan, and then nothing is changed.
     @discardableResult
     public func apply(_ plan: CachePlan) throws -> [String: [String]] {
         forgetRemoved()
@@ -186,9 +186,9 @@ public final class RedisCaches: Sendable {
 
     // MARK: Life
 
-    /// Waits until the server answers and all caches are told of changes: for the start of a service, and for tests.
+    /// Waits until the server answers and all caches hear of changes: for the start of a service, and for tests.
     ///
-    /// Caches work without it.
+    /// Caches work without this call.
     ///
     /// - Parameter limit: How long to wait.
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
@@ -211,7 +211,7 @@ public final class RedisCaches: Sendable {
     /// - Parameters:
     ///   - name: Its name.
     ///   - codec: Its codec, by its settings.
-    ///   - isNew: Whether it is an error that there is one already; else that one is returned.
+    ///   - isNew: Whether it is an error that there is one already; otherwise that one is returned.
     ///   - source: Puts the place for sources below the level.
     /// - Returns: The cache of the name.
     /// - Throws: What the plan throws; ``/Strata/CacheError``.

@@ -5,7 +5,7 @@ public typealias TenantCache<Key: KeyRepresentable, Value: Sendable> = TenantLev
     NamedCache<TenantKey<Key>, Value>, Key
 >
 
-/// The named caches of one tenant: a customer, a shop, whatever must see nothing of others.
+/// The named caches of one tenant: a customer, a shop, or any other party that must not see the others' data.
 ///
 /// ```swift
 /// let acme = caches.tenant("acme")
@@ -14,10 +14,10 @@ public typealias TenantCache<Key: KeyRepresentable, Value: Sendable> = TenantLev
 /// try await acme.drop(clearing: true)
 /// ```
 ///
-/// It is a value: a tenant costs nothing until it has entries. All tenants of a name share its memory limit, its
+/// This is a value type: a tenant costs nothing until it has entries. All tenants of a name share its memory limit, its
 /// keyspace and its link, so any number of them may come and go.
 public struct TenantCaches: Sendable {
-    /// Whose caches these are.
+    /// The tenant.
     public let name: String
     private let caches: RedisCaches
 
@@ -33,7 +33,7 @@ public struct TenantCaches: Sendable {
     ///   - key: The type of the tenant's keys.
     ///   - value: The type of the values.
     /// - Returns: The tenant's part.
-    /// - Throws: As ``RedisCaches``: ``/Strata/CacheError/Code/otherTypes`` also for a cache whose keys name no tenant.
+    /// - Throws: As ``RedisCaches``: also ``/Strata/CacheError/Code/otherTypes`` for a cache whose keys name no tenant.
     public func cache<Key: KeyRepresentable, Value: Codable & Sendable>(
         _ name: String,
         _ key: Key.Type = Key.self,
@@ -58,15 +58,15 @@ public struct TenantCaches: Sendable {
         try caches.cache(name, TenantKey<Key>.self, codec: codec).tenant(self.name)
     }
 
-    /// Voids what all caches have of the tenant, in Redis and in the memory of every instance.
+    /// Voids all entries of the tenant, in Redis and in the memory of every instance.
     ///
-    /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, whatever they void. The bytes
-    /// leave Redis when they expire, or by a sweep.
+    /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, for any number of entries. The
+    /// bytes leave Redis when they expire, or by a sweep.
     ///
     /// - Parameter mode: What becomes of it while Redis is away; `nil`, the default, for what each cache's settings
     ///   say.
-    /// - Throws: The error of the first cache that could not be reached, when all were tried; with
-    ///   ``/Strata/RemovalMode/deferred`` no error of an outage.
+    /// - Throws: The error of the first cache that failed, after all were tried; with ``/Strata/RemovalMode/deferred``
+    ///   no error of an outage.
     public func clear(_ mode: RemovalMode? = nil) async throws {
         let tags = [TenantTags(name).all]
         let outcomes = await caches.tenanted.outcomes { member in
@@ -76,12 +76,12 @@ public struct TenantCaches: Sendable {
         for outcome in outcomes { _ = try outcome.get() }
     }
 
-    /// Lets the tenant go: its entries leave this instance's memory.
+    /// Removes the tenant's entries from this instance's memory.
     ///
-    /// What lies in Redis stays until it expires, and is there if the tenant comes back; unless it is cleared.
+    /// Its entries in Redis stay until they expire, and serve the tenant if it comes back, unless you clear them.
     ///
     /// - Parameters:
-    ///   - clearing: Whether to ``clear(_:)`` first, which takes the entries from everybody.
+    ///   - clearing: Whether to ``clear(_:)`` first, which removes the entries for all instances.
     ///   - mode: As for ``clear(_:)``.
     /// - Throws: As ``clear(_:)``; the entries have left this instance's memory all the same.
     public func drop(clearing: Bool = false, _ mode: RemovalMode? = nil) async throws {

@@ -86,7 +86,7 @@ final class KeyspaceTags: ServerKeyKeeper {
         let effects = table.withLock { table in
             let effects = body(&table)
             gate.setSequence(table.highest, ofPart: gatePart)
-            // Within: whoever sees that the numbers are known takes tickets that this must not void.
+            // Inside the lock: a read that sees known numbers takes tickets that this must not void.
             if effects.voidsEverything { gate.voidAll(ofPart: gatePart, because: cause) }
             return effects
         }

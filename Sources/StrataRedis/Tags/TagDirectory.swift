@@ -1,6 +1,6 @@
 internal import Strata
 
-/// What the levels of a client know of invalidations, for those that are repeated when nobody calls.
+/// What the levels of a client know of invalidations, for those that are repeated without a call.
 ///
 /// It keeps no level alive.
 final class TagDirectory: Sendable {

@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// Asks servers of which nothing is known whether they are nodes of a cluster.
+/// Asks unknown servers whether they are nodes of a cluster.
 ///
 /// A keyspace lies in parts in a cluster, so that has to be known before a cache is made.
 struct ClusterProbe {

@@ -21,7 +21,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
 
     /// How long nothing is sent to the known primary, or taken from it, because a Sentinel tells of a failover.
     private static let longestDoubt: Duration = .milliseconds(100)
-    /// How long between two such times: whoever may publish at a Sentinel shall not hold up calls.
+    /// The least time between two of them: a user who may publish at a Sentinel must not hold up calls.
     private static let doubtInterval: Duration = .seconds(1)
 
     private let configuration: RedisConfiguration
@@ -63,7 +63,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         self.logger = logger
     }
 
-    /// What makes a locator for a configuration; `nil` where the server is fixed.
+    /// What makes a locator for a configuration; `nil` if the server is fixed.
     static func maker(
         _ configuration: RedisConfiguration,
         logger: Logger?
@@ -110,7 +110,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     }
 
     func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>? {
-        // Another may have begun since: who waits need not wait for that, too.
+        // Another may have begun since: the callers that wait need not wait for that one, too.
         last.flatMap { search <= $0.number ? $0.outcome : nil }
     }
 
@@ -166,7 +166,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     ///
     /// Sentinels learn of a failover one after the other, and may be slow to answer. So the search is repeated until it
     /// has found another primary, all have named the known one, or enough searches have: a healthy server that is no
-    /// longer the primary tells nobody itself.
+    /// longer the primary does not say so itself.
     func hinted() {
         isHinted = true
         unsettled = 0
@@ -208,8 +208,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         if hasCause { judge(search, verdict) }
         switch verdict {
         case .success(let found):
-            // Most name an older primary. They may not have heard of a failover yet, and who has did not answer in
-            // time.
+            // Most name an older primary. They may not have heard of a failover yet, and the one that has did not
+            // answer in time.
             if found.epoch < epoch { hinted() }
             epoch = found.epoch
             hasSentinels = !search.isSingle

@@ -1,10 +1,10 @@
 internal import Strata
 
-/// One search for the primary: who is asked, what they have answered, and what that amounts to.
+/// One search for the primary: which Sentinels to ask, what they have answered, and the verdict.
 ///
-/// Whoever knows a primary is believed; of several the one with the newest configuration, which a failover numbers. So
-/// the others get a moment to answer, too: a Sentinel that was cut off may still name the old primary. An answer that
-/// is older than what this client has acted on counts only if most Sentinels give it.
+/// A Sentinel that knows a primary is believed; of several, the one with the newest configuration, which a failover
+/// numbers. So the others get a moment to answer, too: a Sentinel that was cut off may still name the old primary. An
+/// answer that is older than what this client has acted on counts only if most Sentinels give it.
 struct PrimarySearch: Sendable {
     /// How long the others may still take when one has named a primary.
     static let gracePeriod: Duration = .milliseconds(50)
@@ -20,7 +20,7 @@ struct PrimarySearch: Sendable {
 
     /// - Parameters:
     ///   - sentinels: All of them.
-    ///   - favourite: Who is asked first.
+    ///   - favourite: The index of the one to ask first.
     init(_ sentinels: [RedisEndpoint], favourite: Int) {
         self.sentinels = sentinels
         let indices = Array(sentinels.indices)
@@ -30,7 +30,7 @@ struct PrimarySearch: Sendable {
     /// Takes down an answer.
     ///
     /// - Parameters:
-    ///   - sentinel: Who has answered.
+    ///   - sentinel: The index of the one that has answered.
     ///   - answer: What.
     ///   - epoch: The number of the newest configuration that was acted on: an older one ends no wait for the others.
     ///   - now: The time.

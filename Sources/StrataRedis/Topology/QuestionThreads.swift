@@ -2,8 +2,8 @@ internal import Strata
 
 /// Runs what a source of credentials does between two waits on threads of their own.
 ///
-/// Whoever asks for them in an initializer waits for the answer on the thread that it is called on, which may be one of
-/// the cooperative pool: on the last of them the source would never be asked.
+/// An initializer that asks for them waits on its caller's thread, which may be one of the cooperative pool: if it were
+/// the last of them, the source would never be asked.
 final class QuestionThreads: TaskExecutor {
     static let shared = QuestionThreads()
 

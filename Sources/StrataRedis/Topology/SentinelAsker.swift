@@ -39,7 +39,7 @@ final class SentinelAsker: LoopDriver {
         return min(work.deadline, work.connection.nextDeadline)
     }
 
-    /// The loop ends with the connections, whoever is being asked.
+    /// The loop ends with the connections, no matter which Sentinel is being asked.
     var isFinished: Bool { true }
 
     func pump(now: MonotonicInstant) {

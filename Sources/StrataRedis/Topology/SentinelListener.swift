@@ -56,7 +56,7 @@ final class SentinelListener: LoopDriver {
             guard locator.hasSentinels, now >= retryAt else { return }
             begin(now: now)
         }
-        // Before it is flushed: else a PING would lie until the next event, and be found unanswered.
+        // Before it is flushed: otherwise a PING would lie until the next event, and be found unanswered.
         var heard = SentinelListening.Heard.nothing
         connection?.write { writer in heard = listening?.advance(now: now, &writer) ?? .nothing }
         if case .failed(let reason) = heard { return fail(reason, now: now) }

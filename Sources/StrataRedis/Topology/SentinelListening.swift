@@ -2,8 +2,8 @@ internal import Strata
 
 /// Listening to a Sentinel, without its socket: it tells when it has seen a failover.
 ///
-/// What it tells is a hint: the primary is asked for anew. So nothing depends on a message that gets lost, and whoever
-/// may publish at a Sentinel can cause some searches, and hold calls up for a tenth of the time, and no more.
+/// A message is a hint: the primary is searched for anew. So nothing depends on a message that gets lost, and a user
+/// who may publish at a Sentinel can cause some searches and hold up calls for a tenth of the time, but no more.
 struct SentinelListening: Sendable {
     /// How often the Sentinel is pinged, and how long it may take for the answer.
     static let pingInterval: Duration = .seconds(2)

@@ -1,6 +1,6 @@
 internal import Strata
 
-/// The conversation with one Sentinel: who it is, where the primary is, and how new that knowledge is.
+/// The conversation with one Sentinel: what it is, where the primary is, and how new that knowledge is.
 ///
 /// ```
 /// AUTH, HELLO ──▶ (SENTINEL MASTERS, where no name was given) ──▶ GET-MASTER-ADDR-BY-NAME, MASTER

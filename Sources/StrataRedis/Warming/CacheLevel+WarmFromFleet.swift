@@ -8,22 +8,24 @@ extension CacheLevel where Key: KeyRepresentable {
     /// if report.answered == 0 { logger.info("no other instance has answered: memory begins cold") }
     /// ```
     ///
-    /// Other instances have to run a ``FleetMember`` with their memory. They name keys and tell no values: these are
-    /// read by ``/Strata/CacheLevel/warm(from:_:)`` through this cache, so they are what Redis holds, and hear of
-    /// changes like any other. Keys that several instances name come first where one of them has named them early.
+    /// Other instances have to run a ``FleetMember`` with their memory. They name keys and tell no values.
+    /// ``/Strata/CacheLevel/warm(from:_:)`` reads the values through this cache, so they are what Redis holds, and
+    /// later changes void them like any other. A key that several instances name comes as early as the one that ranks
+    /// it highest has it.
     ///
-    /// It waits until changes are told (``RedisLevel/ready(within:)``), for 5 seconds at most, since what is read
-    /// before is kept in memory for seconds only. A user for ``AccessRules/Purpose/cache`` may do all of it. Round
+    /// It first waits until the link stands (``RedisLevel/ready(within:)``), for 5 seconds at most, since values that
+    /// are read before stay in memory for seconds only. The rights of ``AccessRules/Purpose/cache`` suffice. Round
     /// trips: some to list the instances, one to ask, some looks for their answers, then one for each batch.
     ///
     /// - Parameters:
     ///   - level: The Redis level of this cache.
     ///   - options: How many keys, how many instances, and how long to wait.
-    ///   - reading: Makes a key of its ``/Strata/KeyRepresentable/keyBytes``; needed for keys of a type of your own,
-    ///     and not for `String`, integers, `UUID` and types with such a raw value.
-    /// - Returns: Who has answered, and what has come of the keys. That nobody has answered is no error.
+    ///   - reading: Makes a key from its ``/Strata/KeyRepresentable/keyBytes``; needed for key types of your own, but
+    ///     not for `String`, integers, `UUID` and types with such a raw value.
+    /// - Returns: Which instances answered, and what became of the keys. It is no error if none answered.
     /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` while Redis is away, and
-    ///   ``RedisError/Code/invalidArgument`` when keys of this type cannot be made of their bytes; `CancellationError`.
+    ///   ``RedisError/Code/invalidArgument`` when keys of this type cannot be made from their bytes;
+    ///   `CancellationError`.
     @discardableResult
     public func warm(
         fromInstancesOf level: RedisLevel<Key, some Sendable>,

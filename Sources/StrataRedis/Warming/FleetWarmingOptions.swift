@@ -4,15 +4,15 @@ public import Strata
 public struct FleetWarmingOptions: Sendable, Hashable {
     /// How many keys to read; within 1 to 10 000, 1000 by default.
     public var keys: Int
-    /// How many instances to ask, picked at random among those that are listed, those that were listed for a minute
-    /// first; within 1 to 8, 3 by default.
+    /// How many instances to ask, picked at random from the list, those that have been listed for a minute first;
+    /// within 1 to 8, 3 by default.
     public var instances: Int
     /// How long to wait for their answers; 500 ms by default.
     public var answerLimit: Duration
     /// How the keys are then read.
     ///
-    /// By default from what Redis has, and no source is asked: whoever may write to the keyspace may name keys, also
-    /// such as do not exist.
+    /// By default only Redis is asked, and no source: any user who may write to the keyspace may name keys, including
+    /// keys that do not exist.
     public var warming: WarmingOptions
 
     /// Options, each with its default.

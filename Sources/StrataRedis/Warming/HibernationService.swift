@@ -5,7 +5,7 @@ public import Strata
 
 /// Hibernates the memory of a cache when an application ends, for its successor.
 ///
-/// List it after the client and before what serves requests: a `ServiceGroup` ends its services in reverse order.
+/// List it after the client and before the server of requests: a `ServiceGroup` ends its services in reverse order.
 ///
 /// ```swift
 /// try await products.restore(from: path)
@@ -43,7 +43,7 @@ public struct HibernationService<Lower: CacheLevel>: Service where Lower.Key: Ke
 
     /// Runs until graceful shutdown begins, then writes memory to the file.
     ///
-    /// A failure is logged and fails nothing: the successor begins cold. Cancelling the task writes nothing.
+    /// A failure is only logged: the successor begins cold. Cancelling the task writes nothing.
     public func run() async {
         guard case .graceful = await Lifetime.end() else { return }
         do {

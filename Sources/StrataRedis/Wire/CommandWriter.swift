@@ -1,7 +1,7 @@
 /// Writes one command as a RESP array of bulk strings straight into a connection's outgoing buffer.
 ///
-/// The RESP encoder is ours because it is simpler and one copy cheaper than the formatter of hiredis, and because
-/// lengths, never terminators, delimit what users put into keys and values.
+/// It replaces the formatter of hiredis because it is simpler, saves a copy, and delimits keys and values by their
+/// lengths, never by terminators.
 public struct CommandWriter: ~Copyable, Sendable {
     private var buffer = WireBuffer()
 

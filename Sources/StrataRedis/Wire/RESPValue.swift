@@ -15,7 +15,7 @@ public enum RESPValue: Sendable, Hashable {
     case array([RESPValue])
     /// The text of an error, beginning with its code in capitals.
     case error(String)
-    /// A binary-safe string of so many bytes, above ``ReplyLimits``: they were passed over.
+    /// A binary-safe string of this many bytes, above ``ReplyLimits``; the bytes were skipped.
     ///
     /// Only inside an array; as the whole reply it is thrown as ``RedisError/Code/tooLarge``.
     case oversized(Int)

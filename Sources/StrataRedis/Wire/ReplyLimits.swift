@@ -1,12 +1,12 @@
-/// What a reply may cost before it is refused.
+/// How large a reply may be before it is refused.
 ///
-/// Every limit is checked against what the server *announces*, before memory is spent on it. A string above a limit is
-/// passed over while it arrives, and its call alone fails with ``RedisError/Code/tooLarge``. Anything else above a
+/// Every limit is checked against the length that the server *announces*, before memory is spent. A string above a
+/// limit is skipped while it arrives, and its call alone fails with ``RedisError/Code/tooLarge``. Anything else above a
 /// limit, and a string longer than the longest of Redis (512 MiB), breaks the connection with
 /// ``RedisError/Code/protocolViolation``; a fresh one is opened for the next call. A command whose answer is short,
-/// such as PING, is not answered with more than 64 KiB either.
+/// such as PING, may not be answered with more than 64 KiB either.
 ///
-/// What is longer than ``longestValue`` is not written either: a client with the same limits could not read it.
+/// A value longer than ``longestValue`` is not written either: a client with the same limits could not read it.
 public struct ReplyLimits: Sendable, Hashable {
     /// Longest bulk string in bytes; 16 MiB by default.
     public var bulkLength: Int
@@ -34,8 +34,8 @@ public struct ReplyLimits: Sendable, Hashable {
         self.lineLength = lineLength
     }
 
-    /// The longest value that is written: one that can be read, alone and by a script that answers a little more with
-    /// it.
+    /// The longest value that may be written: a client with these limits can read it, alone and in the answer of a
+    /// script.
     public var longestValue: Int { min(bulkLength, max(0, length - 4_096)) }
 
     /// The longest string that a Redis server has by its own limits, and so the longest that is passed over.

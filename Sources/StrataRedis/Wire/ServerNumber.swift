@@ -1,6 +1,6 @@
 /// The one way by which numbers come in from Redis, each within the range that its use allows.
 ///
-/// Whoever can write to the database, or stand between it and this process, chooses them. What is outside of its range
+/// A user who can write to the database, or a host between it and this process, chooses them. A value outside the range
 /// is no number, so nothing that is computed with one can overflow.
 enum ServerNumber {
     /// Seconds since 1970: up to the year 2255, whose nanoseconds still fit into 64 bits.

@@ -2,7 +2,7 @@
 ///
 /// Owned by one place at a time; reused without freeing.
 ///
-/// Proof of `Sendable`: the type cannot be copied, the allocation is never shared, so whoever holds the value is alone
+/// Proof of `Sendable`: the type cannot be copied, the allocation is never shared, so the holder of the value is alone
 /// with it.
 struct WireBuffer: ~Copyable, @unchecked Sendable {
     private(set) var count = 0

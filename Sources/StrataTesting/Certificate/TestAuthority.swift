@@ -6,7 +6,7 @@
 /// let server = try await RedisServer.start(.init(tls: .init(certificate, authorities: authority.certificate)))
 /// ```
 ///
-/// It and all files of its certificates go when the last reference to it goes.
+/// It and all files of its certificates are removed with the last reference to it.
 public final class TestAuthority: Sendable {
     /// When a certificate is valid.
     public enum Validity: Sendable, Hashable {
@@ -70,7 +70,7 @@ public final class TestAuthority: Sendable {
 
     /// Makes an authority.
     ///
-    /// - Parameter name: What it calls itself.
+    /// - Parameter name: The name of the authority.
     /// - Returns: The authority.
     /// - Throws: ``HarnessError`` when there is no program `openssl`, or it fails; then with its last words.
     public static func make(name: String = "Strata tests") async throws -> TestAuthority {
@@ -86,7 +86,7 @@ public final class TestAuthority: Sendable {
     /// Signs a certificate.
     ///
     /// - Parameters:
-    ///   - hosts: The names and addresses it is for.
+    ///   - hosts: The names and addresses that it is for.
     ///   - validity: When it is valid.
     /// - Returns: The files of the certificate and its key.
     /// - Throws: ``HarnessError`` when `openssl` fails.
@@ -114,7 +114,7 @@ public final class TestAuthority: Sendable {
 
     /// Makes a certificate that no authority has signed.
     ///
-    /// - Parameter hosts: The names and addresses it is for.
+    /// - Parameter hosts: The names and addresses that it is for.
     /// - Returns: The files of the certificate and its key.
     /// - Throws: ``HarnessError`` when `openssl` fails.
     public func selfSigned(for hosts: [String] = thisMachine) async throws -> TestCertificate {

@@ -11,15 +11,14 @@ package import Strata
 /// // The value is stale now.
 /// ```
 ///
-/// **It stands still** until the test moves it. Nothing that a cache judges by its clock ends by itself, however slow
-/// the machine: no lifetime, no stale window, no limit on a fetch, no back-off, no pause of a breaker.
+/// **It stands still** until the test moves it. Nothing that a cache measures by its clock ends by itself, no matter
+/// how slow the machine is: no lifetime, no stale window, no limit on a fetch, no back-off, no pause of a breaker.
 ///
 /// **What others wait for goes on.** Pauses before a retry, the window of a batch, leases and the waits for them, and
-/// drains end by themselves as well as when the clock is moved. So nothing hangs because a test does not move the
-/// clock.
+/// drains end by themselves, or when the clock is moved. So nothing hangs because a test does not move the clock.
 ///
-/// **A move is one jump**, as if the machine had slept. What is due in between happens after it, once. Move in steps
-/// where that matters.
+/// **A move is one jump**, as if the machine had slept. Whatever is due in between happens after it, once. Move in
+/// steps if that matters.
 ///
 /// What waits for a server or a wire goes by the system's clock: timeouts of connections and commands, budgets of
 /// calls, trust in the invalidation link.
@@ -31,7 +30,7 @@ public final class ManualClock: Clock {
         /// The time since the clock was made.
         public var offset: Duration
 
-        /// The instant so long after the clock was made.
+        /// The instant this long after the clock was made.
         public init(offset: Duration) { self.offset = offset }
 
         /// The instant a duration later.
@@ -52,7 +51,7 @@ public final class ManualClock: Clock {
     /// What the clock shows.
     public var now: Instant { Instant(offset: .nanoseconds(time.moves)) }
 
-    /// Nothing is shorter than this.
+    /// The shortest span that the clock can measure.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// The clock as caches have it.
@@ -62,8 +61,8 @@ public final class ManualClock: Clock {
 
     /// Makes this the clock of every level, source and client that `body` makes.
     ///
-    /// Each takes the clock when it is made and keeps it. What is made outside goes by the system's clock, and so does
-    /// what a detached task makes; levels with different clocks cannot be composed.
+    /// Each takes the clock when it is made and keeps it. Those that are made outside, or in a detached task, use the
+    /// system's clock; levels with different clocks cannot be composed.
     ///
     /// - Parameter body: Makes the caches.
     /// - Returns: What `body` returns.
@@ -74,7 +73,7 @@ public final class ManualClock: Clock {
 
     /// Makes this the clock of every level, source and client that `body` makes.
     ///
-    /// As the form for closures that do not suspend. What child tasks of `body` make counts, too.
+    /// The same as the form for closures that do not suspend. It includes what child tasks of `body` make.
     ///
     /// - Parameter body: Makes the caches.
     /// - Returns: What `body` returns.
@@ -87,52 +86,52 @@ public final class ManualClock: Clock {
 
     /// Moves the clock.
     ///
-    /// Wakes those whose time has come, the earliest first, and does what is due in caches, such as removing expired
-    /// entries from memory; callers that were woken go on in their own tasks afterwards.
+    /// Wakes the sleeps whose time has come, the earliest first, and does the work that is due in caches, such as
+    /// removing expired entries from memory; woken callers go on in their own tasks afterwards.
     ///
-    /// Redis goes on in real time and is told nothing. What it holds for a cache is judged by the clock all the same;
-    /// see ``advance(by:with:)`` for leases.
+    /// Redis goes on in real time and does not hear of the move. A cache still judges its entries in Redis by the
+    /// clock; see ``advance(by:with:)`` for leases.
     ///
-    /// - Parameter duration: How far: zero or more, and 100 years at most in all.
+    /// - Parameter duration: How far: zero or more, and 100 years at most in total.
     /// - Throws: ``HarnessError/Code/invalidTime``, and then nothing has changed.
     public func advance(by duration: Duration) throws(HarnessError) {
         _ = try time.keptKeys(after: duration)
         try time.move(by: duration)
     }
 
-    /// Moves the clock, and lets the same time go by at a Redis server of the test.
+    /// Moves the clock, and lets the same time pass at a Redis server of the test.
     ///
     /// ```swift
     /// try await instance.kill()  // it dies with a lease
     /// try await clock.advance(by: .seconds(3), with: server)  // the lease has ended
     /// ```
     ///
-    /// Each key there loses the time from what it has to live, and goes when nothing is left. That matters for leases,
-    /// for back-off that instances tell each other, and for keys of your own. Two kinds of keys keep theirs:
+    /// The time to live of each key shrinks by that time, and the key is removed when nothing is left. That matters for
+    /// leases, for back-offs that instances share, and for keys of your own. Two kinds of keys keep their time to live:
     ///
-    /// - What a client of this process keeps alive, as the lease of a fetch that is running: it would have been
+    /// - Keys that a client of this process keeps alive, such as the lease of a running fetch: it would have been
     ///   renewed, up to ``/StrataRedis/LeaseOptions/renewalLimit``.
-    /// - Entries of caches that have more to live than the time. They say themselves when they end, and are judged by
-    ///   the clock.
+    /// - Entries of caches that have longer to live than that. They say themselves when they end, and the clock
+    ///   decides.
     ///
-    /// Round trips: some for each thousand keys, and one for each key with a time to live.
+    /// Round trips: a few for each thousand keys, and one for each key with a time to live.
     ///
     /// - Parameters:
-    ///   - duration: How far: zero or more, and 100 years at most in all.
-    ///   - server: The server; a private one, since all its keys are meant.
+    ///   - duration: How far: zero or more, and 100 years at most in total.
+    ///   - server: The server; a private one, since this affects all its keys.
     /// - Throws: ``HarnessError``: the server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing
     ///   has changed.
     public func advance(by duration: Duration, with server: RedisServer) async throws {
         try await advance(by: duration, with: [server])
     }
 
-    /// Moves the clock, and lets the same time go by at Redis servers of the test: those of a replication or a cluster.
+    /// Moves the clock, and lets the same time pass at Redis servers of the test: those of a replication or a cluster.
     ///
-    /// As the form for a single server.
+    /// The same as the form for a single server.
     ///
     /// - Parameters:
-    ///   - duration: How far: zero or more, and 100 years at most in all.
-    ///   - servers: The servers, of which replicas are left to their primaries.
+    ///   - duration: How far: zero or more, and 100 years at most in total.
+    ///   - servers: The servers; replicas follow their primaries.
     /// - Throws: ``HarnessError``: a server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing has
     ///   changed.
     public func advance(by duration: Duration, with servers: [RedisServer]) async throws {
@@ -143,7 +142,7 @@ public final class ManualClock: Clock {
 
     // MARK: Sleeping
 
-    /// How many sleep now.
+    /// How many sleeps are under way.
     public var sleeping: Int { time.sleeping }
 
     /// Sleeps until the clock has been moved to `deadline`; throws `CancellationError` when the task is cancelled
@@ -152,10 +151,10 @@ public final class ManualClock: Clock {
         try await time.wait(until: time.start.advanced(by: deadline.offset))
     }
 
-    /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not; and when the task
+    /// Returns when `count` sleeps have begun since the clock was made, whether or not they are over, or when the task
     /// is cancelled.
     ///
-    /// What counts are the waits of one caller: pauses before a retry, windows of batches, limits by `timeout(_:)`, and
-    /// what sleeps on the clock itself. A limit of a policy, and a wait for another instance, are no sleeps.
+    /// Sleeps are the waits of one caller: pauses before a retry, windows of batches, limits by `timeout(_:)`, and your
+    /// own sleeps on the clock. A limit of a policy, and a wait for another instance, do not count.
     public func sleepers(_ count: Int) async { await time.begun.wait(for: count) }
 }

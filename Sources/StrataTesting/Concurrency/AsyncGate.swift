@@ -36,7 +36,7 @@ public final class AsyncGate: Sendable {
         }
     }
 
-    /// Lets everybody go on, now and later.
+    /// Lets all tasks go on, now and later.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -46,7 +46,7 @@ public final class AsyncGate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when `count` tasks have come, whether they have gone on since or not; and when the task is cancelled.
+    /// Returns when `count` tasks have come, whether or not they have gone on since, or when the task is cancelled.
     public func arrivals(_ count: Int = 1) async { await arrived.wait(for: count) }
 
     private func leave(_ number: Int) {

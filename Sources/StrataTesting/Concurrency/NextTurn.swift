@@ -1,11 +1,11 @@
 internal import Strata
 
-/// Lets others go on for a moment, in a loop that waits for an effect without a signal.
+/// Lets other tasks run for a moment, in a loop that waits for an effect without a signal.
 ///
-/// It takes a fraction of a millisecond and no processor: a loop that only yielded would starve what it waits for,
-/// where there are few processors.
+/// It takes a fraction of a millisecond and no processor time: with few processors, a loop that only yields would
+/// starve the work it waits for.
 ///
-/// - Throws: `CancellationError`, so that a test that waits too long ends with its time limit and is named.
+/// - Throws: `CancellationError`, so that a test that waits too long ends at its time limit and is reported.
 public func nextTurn() async throws {
     try await Task.pause(for: .microseconds(100))
 }

@@ -1,6 +1,6 @@
 public import Strata
 
-/// What every level owes its users, as checks that any level can be run against: one of Strata's, or your own.
+/// Checks of what every level owes its users, for a level of Strata's or one of your own.
 ///
 /// ```swift
 /// @Test func conforms() async throws {
@@ -9,7 +9,7 @@ public import Strata
 /// }
 /// ```
 ///
-/// It needs no test library: what it finds comes back as values. Each check has a level of its own, which has to be
+/// It needs no test library: it returns its findings as values. Each check has a level of its own, which has to be
 /// empty and large enough for a hundred entries. None of them waits for time to pass.
 public struct CacheLevelConformance<Level: CacheLevel>: Sendable where Level.Value: Equatable {
     let make: @Sendable () async throws -> Level
@@ -22,7 +22,7 @@ public struct CacheLevelConformance<Level: CacheLevel>: Sendable where Level.Val
     /// - Parameters:
     ///   - key: Different keys for different numbers, up to a hundred.
     ///   - value: Different values for different numbers.
-    ///   - abilities: What the level is able to do beyond keeping values.
+    ///   - abilities: What the level can do beyond keeping values.
     ///   - make: Makes an empty level.
     public init(
         key: @escaping @Sendable (Int) -> Level.Key,
@@ -38,7 +38,7 @@ public struct CacheLevelConformance<Level: CacheLevel>: Sendable where Level.Val
 
     /// Runs all checks, one after the other.
     ///
-    /// - Returns: What was found; nothing when the level conforms.
+    /// - Returns: The findings; none when the level conforms.
     public func run() async -> [ConformanceFinding] {
         var findings: [ConformanceFinding] = []
         for check in checks where check.needs.isSubset(of: abilities) {

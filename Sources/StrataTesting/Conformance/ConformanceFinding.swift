@@ -5,11 +5,11 @@ public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
     /// What was found.
     public let message: String
 
-    /// Both in one line.
+    /// The check and the finding in one line.
     public var description: String { "\(check): \(message)" }
 }
 
-/// What a level is able to do beyond keeping values; the checks that go with it are run only if it says so.
+/// What a level can do beyond keeping values; the checks of an ability run only if the level has it.
 public struct LevelAbilities: OptionSet, Sendable {
     /// The bits.
     public let rawValue: Int
@@ -19,12 +19,12 @@ public struct LevelAbilities: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Keeps the lifetimes that entries come with: not longer, and shorter by no more than a clock is coarse.
+    /// Keeps the lifetimes that entries come with: never longer, and shorter only by the resolution of a clock.
     public static let lifetimes = LevelAbilities(rawValue: 1)
     /// Keeps absences.
     public static let absences = LevelAbilities(rawValue: 2)
     /// Keeps tags.
     public static let tags = LevelAbilities(rawValue: 4)
-    /// All of them.
+    /// All abilities.
     public static let all: LevelAbilities = [.lifetimes, .absences, .tags]
 }

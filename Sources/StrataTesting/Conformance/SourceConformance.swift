@@ -1,7 +1,7 @@
 public import Strata
 
-/// What every cache over a source owes its readers: the options of a read mean the same, whatever the source is and
-/// however it is built in.
+/// Checks of what every cache over a source owes its readers: the options of a read mean the same, no matter how the
+/// source is built in.
 ///
 /// ```swift
 /// @Test func conforms() async throws {
@@ -37,7 +37,7 @@ public struct SourceConformance<Level: CacheLevel>: Sendable where Level.Value: 
 
     /// Runs all checks, one after the other.
     ///
-    /// - Returns: What was found; nothing when the cache conforms.
+    /// - Returns: The findings; none when the cache conforms.
     public func run() async -> [ConformanceFinding] {
         var findings: [ConformanceFinding] = []
         for check in checks {

@@ -37,13 +37,13 @@ extension FaultProxy {
         }
     }
 
-    /// Which connections a call is about.
+    /// Which connections a call affects.
     public enum Scope: Sendable, Hashable {
-        /// Those that are open now and all that come later.
+        /// Those that are open now, and all later ones.
         case all
         /// Those that are open now.
         case live
-        /// All that come later.
+        /// All later ones.
         case later
         /// One connection; nothing happens if it is closed.
         case connection(ConnectionID)
@@ -55,7 +55,7 @@ extension FaultProxy {
     public enum Admission: Sendable, Hashable {
         /// They are connected to the server.
         case accept
-        /// They are accepted and reset at once.
+        /// They are accepted, and reset at once.
         case reset
         /// They are refused, as by a host without a server.
         case refuse

@@ -11,13 +11,13 @@ extension FaultProxy {
     public struct Counts: Sendable, Hashable {
         /// Clients that were accepted and sent on to the server.
         public internal(set) var accepted = 0
-        /// Clients that were reset as ``Admission/reset`` says.
+        /// Clients that were reset because of ``Admission/reset``.
         ///
-        /// Those refused or ignored are not seen.
+        /// Refused and ignored clients are not seen.
         public internal(set) var refused = 0
         /// Clients that were reset because the server could not be reached.
         public internal(set) var unreachable = 0
-        /// Accepted connections that are closed by now.
+        /// Accepted connections that have closed.
         public internal(set) var closed = 0
         /// What passed from clients to the server.
         public internal(set) var toServer = LinkCounts()

@@ -12,10 +12,10 @@
 /// proxy.resetConnections()
 /// ```
 ///
-/// It works on a thread of its own. Control calls may come from any thread or task; each has taken effect when it
-/// returns, which takes some tens of microseconds. After the stop they do nothing.
+/// It works on a thread of its own. You may call its methods from any thread or task; each has taken effect when it
+/// returns, after some tens of microseconds. After ``stop()`` they do nothing.
 ///
-/// Faults are reproducible: what is random (jitter, sizes of pieces, flipped bits) comes from the seed, the number of
+/// Faults are reproducible: random choices (jitter, sizes of pieces, flipped bits) come from the seed, the number of
 /// the connection and the direction. The network's own timing is not.
 ///
 /// Memory is bounded by ``LinkConditions/bufferLimit`` for each direction of each connection: a proxy that may not
@@ -35,9 +35,9 @@ public final class FaultProxy: Sendable {
     /// Starts a proxy.
     ///
     /// - Parameters:
-    ///   - upstream: The server: a socket path, or a port of a numeric address or `localhost`. It need not be up yet.
+    ///   - upstream: The server: a socket path, or a port of a numeric address or `localhost`. It need not run yet.
     ///   - kind: Where clients connect: a free loopback port, the default, or a Unix-domain socket.
-    ///   - seed: What the random faults are drawn from. A test prints it when it fails.
+    ///   - seed: The seed of random faults. A test prints it when it fails.
     /// - Returns: The running proxy.
     /// - Throws: ``HarnessError`` when the address cannot be used or there is no free port or descriptor.
     public static func start(
@@ -109,7 +109,7 @@ public final class FaultProxy: Sendable {
         update(directions, of: scope) { $0.isStalled = true }
     }
 
-    /// Lets a frozen link go on, with everything that it held.
+    /// Resumes a frozen link, with everything that it held.
     ///
     /// - Parameters:
     ///   - directions: In which directions.
@@ -118,7 +118,8 @@ public final class FaultProxy: Sendable {
         update(directions, of: scope) { $0.isStalled = false }
     }
 
-    /// Takes back all conditions, edits that did not happen yet, and the ``Admission``; what was held leaves at once.
+    /// Takes back all conditions, all edits that have not happened yet, and the ``Admission``; bytes that were held
+    /// leave at once.
     ///
     /// - Throws: ``HarnessError`` when the proxy refused connections and cannot listen again.
     public func heal() throws {
@@ -153,7 +154,7 @@ public final class FaultProxy: Sendable {
 
     /// Closes connections to both ends (FIN).
     ///
-    /// What the proxy still held is lost.
+    /// Bytes that the proxy still holds are lost.
     ///
     /// - Parameter scope: Which connections.
     public func closeConnections(_ scope: Scope = .live) {
@@ -162,7 +163,7 @@ public final class FaultProxy: Sendable {
 
     /// Resets connections to both ends (RST).
     ///
-    /// What the proxy still held is lost. A Unix-domain socket knows no reset; there it is a close.
+    /// Bytes that the proxy still holds are lost. A Unix-domain socket has no reset; there it is a close.
     ///
     /// - Parameter scope: Which connections.
     public func resetConnections(_ scope: Scope = .live) {
@@ -171,7 +172,7 @@ public final class FaultProxy: Sendable {
 
     /// Ends one direction (FIN) and leaves the other open, even when the link is frozen.
     ///
-    /// What the sender sends later is thrown away.
+    /// Bytes that the sender sends later are dropped.
     ///
     /// - Parameters:
     ///   - directions: Which direction.
@@ -196,7 +197,7 @@ public final class FaultProxy: Sendable {
         }
     }
 
-    /// Sends connections that come from now on to another server, as a change of a name or a failover does.
+    /// Sends later connections to another server, as a change of a name or a failover does.
     ///
     /// - Parameter upstream: The server; as for ``start(to:at:seed:)``.
     /// - Throws: ``HarnessError`` when the address cannot be used.

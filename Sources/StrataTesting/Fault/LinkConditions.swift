@@ -15,20 +15,20 @@ public struct LinkConditions: Sendable, Hashable {
     ///
     /// At least 1.
     public var bytesPerSecond: Int?
-    /// Into pieces of how many bytes the stream is cut, each sent by itself; `nil`, the default, leaves it as it comes.
+    /// The sizes of the pieces that the stream is cut into, each sent by itself; `nil`, the default, leaves the stream
+    /// as it comes.
     ///
-    /// A range of more than one number is drawn from at random for each piece.
+    /// The size of each piece is drawn at random from the range.
     ///
     /// The receiver's kernel joins pieces that arrive before it reads; a ``pieceInterval`` keeps them apart.
     public var pieceSize: ClosedRange<Int>?
     /// The least time between two pieces; zero by default.
     public var pieceInterval: Duration = .zero
-    /// Whether the link is frozen: nothing is delivered, nothing more is read, nothing is closed, not even when an end
-    /// closes its side.
+    /// Whether the link is frozen: nothing is delivered, read or closed, not even when an end closes its side.
     ///
     /// The sender notices only when its own buffers are full.
     public var isStalled = false
-    /// Whether everything is read and thrown away, so that the sender notices nothing at all.
+    /// Whether everything is read and dropped, so that the sender notices nothing at all.
     public var isBlackhole = false
     /// How many bytes may wait in the proxy; 1 MiB by default.
     ///

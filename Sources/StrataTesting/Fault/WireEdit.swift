@@ -5,8 +5,8 @@
 /// each other and may be given in any number; each happens once.
 ///
 /// Edits of whole replies count replies instead: 0 is the next one that begins to arrive at the proxy. In the direction
-/// of the server they are about commands. They need to see the protocol, so nothing comes of them in a stream with TLS.
-/// Of two for one reply, the second is for the reply behind it.
+/// of the server they affect commands. They need to see the protocol, so they do nothing in a stream with TLS. The
+/// second of two edits for the same reply affects the reply behind it.
 public struct WireEdit: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case corrupt(mask: UInt8?)
@@ -78,7 +78,7 @@ public struct WireEdit: Sendable, Hashable {
 
     /// Ends this direction alone (FIN, a half-close).
     ///
-    /// What the sender sends later is thrown away.
+    /// Bytes that the sender sends later are dropped.
     ///
     /// - Parameter position: After how many bytes.
     /// - Returns: The edit.
@@ -96,7 +96,7 @@ public struct WireEdit: Sendable, Hashable {
 
     /// Resets the connection to both ends (RST).
     ///
-    /// A Unix-domain socket knows no reset; there it is a close.
+    /// A Unix-domain socket has no reset; there it is a close.
     ///
     /// - Parameter position: After how many bytes.
     /// - Returns: The edit.
@@ -122,7 +122,7 @@ public struct WireEdit: Sendable, Hashable {
 
     /// Delivers one whole reply after the next one.
     ///
-    /// It is held back until that has come, or the stream ends. One of more than 1 MiB is left where it is.
+    /// It is held back until the next one has come, or the stream ends. One of more than 1 MiB is left where it is.
     ///
     /// - Parameter position: After how many replies.
     /// - Returns: The edit.

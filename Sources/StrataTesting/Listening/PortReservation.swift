@@ -1,4 +1,4 @@
-/// A free loopback port, kept from everybody else while its owner is down.
+/// A free loopback port, reserved while its owner is down.
 ///
 /// On Linux a bound socket that does not listen holds the port: the kernel gives it to no other process, refuses
 /// clients (ECONNREFUSED), and still lets a server bind it and listen, because both sides set SO_REUSEADDR. So a server
@@ -32,7 +32,7 @@ final class PortReservation: Sendable {
         }
     }
 
-    /// A port that the kernel has chosen belongs to nobody; a given one may belong to another reservation.
+    /// A port that the kernel has chosen is free; a given one may belong to another reservation.
     private static func holder(port: UInt16, isFirst: Bool = false) throws -> Descriptor {
         let endpoint = TestEndpoint.loopback(port: port)
         return try ListeningSocket.bound(to: try SocketAddress.numeric(endpoint), replacing: endpoint, isFirst: isFirst)

@@ -1,6 +1,6 @@
 internal import Strata
 
-/// A generator whose numbers follow from a seed: a run with random choices can be repeated.
+/// A generator whose numbers follow from a seed, so that a run with random choices can be repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var generator: SplitMix64
 

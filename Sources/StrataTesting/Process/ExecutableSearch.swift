@@ -8,7 +8,7 @@ internal import Musl
 
 /// Finds programs as a shell does.
 enum ExecutableSearch {
-    /// The absolute path of a program: as given when it holds a slash, else the first fit in PATH.
+    /// The absolute path of a program: as given when it holds a slash, otherwise the first fit in PATH.
     ///
     /// Absolute, because programs are started in folders of their own.
     static func path(of name: String) throws -> String {

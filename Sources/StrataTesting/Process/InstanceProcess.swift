@@ -6,7 +6,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Another process that takes part in a test: an instance of a service, to talk to, freeze and kill.
+/// Another process that takes part in a test: an instance of a service, which the test can talk to, freeze and kill.
 ///
 /// ```swift
 /// let path = try InstanceProcess.builtProduct(named: "cache-instance")
@@ -17,8 +17,8 @@ internal import Musl
 /// ```
 ///
 /// It leads a process group of its own, and inherits no descriptor but its three standard ones. It ends with
-/// ``stop(grace:)``, with the last reference to it, or with this process, even when that crashes or is killed; what it
-/// forked into its group goes with it.
+/// ``stop(grace:)``, with the last reference to it, or with this process, even when this one crashes or is killed;
+/// processes that it forked into its group end with it.
 ///
 /// All methods may be called from any task. None of them blocks the cooperative pool.
 public final class InstanceProcess: Sendable {
@@ -55,11 +55,11 @@ public final class InstanceProcess: Sendable {
     ///   - environment: Changes to this process's environment: a value sets a variable, `nil` removes it.
     ///   - folder: Where it starts; `/` by default, so that no test depends on where the run was started.
     ///   - standardError: Where its error output goes.
-    ///   - bufferedLines: How many lines of output may wait to be read; 1024 by default, at least 1. When they do, no
-    ///     more is read, and in the end the process waits in its writing.
+    ///   - bufferedLines: How many lines of output may wait to be read; 1024 by default, at least 1. Beyond that no
+    ///     more is read, and in the end the process blocks as it writes.
     /// - Returns: The running process.
-    /// - Throws: ``HarnessError`` when there is no such executable, or the system refuses. A folder that is not there
-    ///   shows as an exit status of 1 or 2.
+    /// - Throws: ``HarnessError`` when there is no such executable, or the system refuses. A missing folder shows as an
+    ///   exit status of 1 or 2.
     public static func start(
         _ executable: String,
         arguments: [String] = [],
@@ -128,7 +128,7 @@ public final class InstanceProcess: Sendable {
     ///   - line: The line; its end is added.
     ///   - limit: How long the process may take to make room for it; 5 s by default.
     /// - Throws: ``HarnessError`` when the process has closed its input or ended, or the time is over; part of the line
-    ///   may have gone out then.
+    ///   may have been written then.
     public func send(_ line: String, within limit: Duration = .seconds(5)) async throws {
         let deadline = ContinuousClock.now + limit
         try await BlockingThread.run { [input] _ in
@@ -174,12 +174,12 @@ public final class InstanceProcess: Sendable {
         try await process.waitForExit()
     }
 
-    /// Ends the process and what it forked as a crash would (SIGKILL), and returns when it is gone.
+    /// Ends the process and its forks as a crash would (SIGKILL), and returns when it is gone.
     ///
     /// May be called again.
     ///
     /// - Returns: How it ended.
-    /// - Throws: ``HarnessError`` when no thread can be started to wait on.
+    /// - Throws: ``HarnessError`` when no thread can be started to wait for it.
     @discardableResult
     public func kill() async throws -> ExitStatus {
         try await BlockingThread.run { [process] _ in process.terminateAtOnce() }
@@ -191,7 +191,7 @@ public final class InstanceProcess: Sendable {
     ///
     /// - Parameter grace: How long it may take; 2 s by default.
     /// - Returns: How it ended.
-    /// - Throws: ``HarnessError`` when no thread can be started to wait on.
+    /// - Throws: ``HarnessError`` when no thread can be started to wait for it.
     @discardableResult
     public func stop(grace: Duration = .seconds(2)) async throws -> ExitStatus {
         try await BlockingThread.run { [process] _ in process.terminate(grace: grace) }

@@ -1,10 +1,10 @@
-/// A reply of the Redis protocol, version 2, as it came, for tests that must not go through the library's client.
+/// A reply of the Redis protocol, version 2, as it came, for tests that must not use the library's client.
 ///
 /// Source: Redis serialization protocol specification, <https://redis.io/docs/latest/develop/reference/protocol-spec/>.
 public enum RawReply: Sendable, Hashable, CustomStringConvertible {
     /// A status such as `OK`.
     case status(String)
-    /// An error; inside an array only, for an error that is the whole reply is thrown.
+    /// An error; only inside an array: an error that is the whole reply is thrown.
     case error(String)
     /// A number.
     case integer(Int64)
@@ -15,8 +15,8 @@ public enum RawReply: Sendable, Hashable, CustomStringConvertible {
     /// A list of replies.
     case array([RawReply])
 
-    /// The reply as text: a status, an error, a number or a string of bytes read as UTF-8 (repaired where it is none);
-    /// empty for null; the texts of a list, one a line.
+    /// The reply as text: a status, an error, a number or a string of bytes read as UTF-8 (repaired if it is
+    /// ill-formed); empty for null; the texts of a list, one a line.
     public var text: String {
         switch self {
         case .status(let text), .error(let text): text

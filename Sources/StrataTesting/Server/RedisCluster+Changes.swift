@@ -3,8 +3,8 @@ extension RedisCluster {
     ///
     /// - Parameters:
     ///   - slot: The slot.
-    ///   - members: Among whom it is looked for; the nodes of the start by default.
-    /// - Returns: The node; `nil` when none of them is known to serve it.
+    ///   - members: The nodes to search; the nodes of the start by default.
+    /// - Returns: The node; `nil` when none of them serves it.
     /// - Throws: ``HarnessError`` when no node answers.
     public func owner(of slot: Int, among members: [RedisServer]? = nil) async throws -> RedisServer? {
         let members = (members ?? nodes).filter(\.isRunning)
@@ -32,12 +32,12 @@ extension RedisCluster {
         return nil
     }
 
-    /// Begins to move a slot: from now on its owner points to the other node for keys that it does not have.
+    /// Begins to move a slot: from now on its owner redirects to the other node for keys that it does not have.
     ///
     /// - Parameters:
     ///   - slot: The slot.
     ///   - source: Its owner.
-    ///   - target: Who is to have it.
+    ///   - target: The node that gets it.
     /// - Throws: ``HarnessError``.
     public func beginMove(of slot: Int, from source: RedisServer, to target: RedisServer) async throws {
         let (from, to) = (
@@ -47,7 +47,7 @@ extension RedisCluster {
         try await source.command("CLUSTER", "SETSLOT", String(slot), "MIGRATING", to)
     }
 
-    /// Moves the keys that a slot has at its owner.
+    /// Moves the keys of a slot from its owner to the other node.
     ///
     /// - Throws: ``HarnessError``.
     public func moveKeys(of slot: Int, from source: RedisServer, to target: RedisServer) async throws {
@@ -64,12 +64,13 @@ extension RedisCluster {
         }
     }
 
-    /// Ends the move of a slot: from now on it is the other node's.
+    /// Ends the move of a slot: from now on it belongs to the other node.
     ///
     /// - Throws: ``HarnessError``.
     public func endMove(of slot: Int, from source: RedisServer, to target: RedisServer) async throws {
         let identity = try await target.command("CLUSTER", "MYID").text
-        // The new owner first, as the specification has it: else a crash in between would leave the slot to nobody.
+        // The new owner first, as the specification says: otherwise a crash in between would leave the slot without an
+        // owner.
         try await target.command("CLUSTER", "SETSLOT", String(slot), "NODE", identity)
         do {
             try await source.command("CLUSTER", "SETSLOT", String(slot), "NODE", identity)
@@ -89,7 +90,7 @@ extension RedisCluster {
 
     /// Starts a node and has it join: a primary without slots.
     ///
-    /// It is the caller's to be stopped.
+    /// The caller has to stop it.
     ///
     /// - Returns: The node, when all others know it.
     /// - Throws: ``HarnessError`` as ``start(_:)``.

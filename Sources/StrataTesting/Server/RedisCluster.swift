@@ -14,11 +14,11 @@ public final class RedisCluster: Sendable {
         public var primaries = 3
         /// How many replicas each primary has; none by default.
         public var replicasPerPrimary = 0
-        /// How long a node must be silent until the others hold it for down; 1 s by default.
+        /// How long a node must be silent until the others consider it down; 1 s by default.
         public var nodeTimeout: Duration = .seconds(1)
         /// How each node is started.
         ///
-        /// A port in it is ignored, and so is a user name. With TLS the nodes speak it among each other, too.
+        /// A port in it is ignored, and so is a user name. With TLS the nodes use it among themselves, too.
         public var server = RedisServer.Configuration()
         /// How long it may take until all nodes agree; 20 s by default.
         public var deadline: Duration = .seconds(20)
@@ -41,7 +41,7 @@ public final class RedisCluster: Sendable {
 
     /// A URL by which a client finds the cluster, without a password: `redis-cluster://127.0.0.1:7001,…`.
     ///
-    /// With TLS it is `rediss-cluster://`, and the client has to be told of the authority.
+    /// With TLS it is `rediss-cluster://`, and the client needs the authority.
     public var url: String {
         let places = primaries.compactMap(\.replicationPort).map { "127.0.0.1:\($0)" }
         let scheme = configuration.server.tls == nil ? "redis-cluster" : "rediss-cluster"
@@ -62,7 +62,7 @@ public final class RedisCluster: Sendable {
     /// - Parameter configuration: What to start.
     /// - Returns: The running cluster.
     /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when
-    ///   the task is cancelled. Nothing is left behind then.
+    ///   the task is cancelled. It leaves nothing behind then.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
         try await BlockingThread.run { try launch(configuration, $0) }
     }

@@ -17,9 +17,9 @@ public final class RedisReplication: Sendable {
         public var sentinels = 3
         /// The name under which the Sentinels know the set.
         public var name = "strata"
-        /// How long a server must be silent until a Sentinel holds it for down; 500 ms by default.
+        /// How long a server must be silent until a Sentinel considers it down; 500 ms by default.
         public var downAfter: Duration = .milliseconds(500)
-        /// How long until a failover that did not work is tried again; 5 s by default.
+        /// How long until a failed failover is tried again; 5 s by default.
         public var failoverTimeout: Duration = .seconds(5)
         /// The password of the Sentinels themselves; `nil`, the default, for none.
         public var sentinelPassword: String?
@@ -30,7 +30,7 @@ public final class RedisReplication: Sendable {
         /// How the primary and the replicas are started.
         ///
         /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password. With TLS
-        /// the Sentinels speak it too, and all of them among each other.
+        /// the Sentinels use it too, and all of them among themselves.
         public var server = RedisServer.Configuration()
         /// How long it may take until everything is connected; 20 s by default.
         package var deadline: Duration = .seconds(20)
@@ -54,7 +54,7 @@ public final class RedisReplication: Sendable {
     /// A URL by which a client finds the primary, without a password:
     /// `redis-sentinel://127.0.0.1:26379,…/?master=strata`.
     ///
-    /// With TLS it is `rediss-sentinel://`, and the client has to be told of the authority.
+    /// With TLS it is `rediss-sentinel://`, and the client needs the authority.
     public var url: String {
         let places = sentinels.compactMap(\.replicationPort).map { "127.0.0.1:\($0)" }
         let scheme = primary.tlsPort == nil ? "redis-sentinel" : "rediss-sentinel"
@@ -73,12 +73,12 @@ public final class RedisReplication: Sendable {
     /// - Parameter configuration: What to start.
     /// - Returns: The running set.
     /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when
-    ///   the task is cancelled. Nothing is left behind then.
+    ///   the task is cancelled. It leaves nothing behind then.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisReplication {
         try await BlockingThread.run { try launch(configuration, $0) }
     }
 
-    /// The server that the Sentinels now hold for the primary.
+    /// The server that the Sentinels now name as the primary.
     ///
     /// - Returns: One of ``servers``.
     /// - Throws: ``HarnessError`` when no Sentinel answers.

@@ -11,7 +11,7 @@ extension RedisServer {
     ///   - limit: How long the whole call may take; 5 s by default.
     /// - Returns: The reply.
     /// - Throws: ``HarnessError``: the server refused (`errorReply`, with its text as the message), was not there, or
-    ///   did not answer in time. `CancellationError` is not thrown: the call runs until the limit at most.
+    ///   did not answer in time. It does not throw `CancellationError`: the call runs until the limit at most.
     @discardableResult
     public func command(_ arguments: String..., within limit: Duration = .seconds(5)) async throws -> RawReply {
         try await command(bytes: arguments.map { Array($0.utf8) }, within: limit)

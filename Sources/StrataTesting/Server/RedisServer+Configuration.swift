@@ -1,12 +1,12 @@
 extension RedisServer {
     /// How a private server is started.
     ///
-    /// Without any change: `redis-server` (or `valkey-server`) from PATH, a free port of the loopback interface and a
+    /// By default: `redis-server` (or `valkey-server`) from PATH, a free port of the loopback interface and a
     /// Unix-domain socket, nothing saved to disk, no password.
     public struct Configuration: Sendable {
         /// The server program; a path, or a name to search in PATH.
         ///
-        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, else `redis-server`, else
+        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, then `redis-server`, then
         /// `valkey-server`.
         public var executable: String?
         /// Whether the server listens on a loopback TCP port.
@@ -15,12 +15,12 @@ extension RedisServer {
         public var listensOnTCP = true
         /// The TCP port; `nil`, the default, takes a free one.
         public var port: UInt16?
-        /// Lines for the configuration file, behind the kit's own, so that they win.
+        /// Lines for the configuration file, behind the kit's own, so that they take precedence.
         public var directives: [Directive]
         /// The name and password with which the kit itself talks to the server; `nil`, the default, for none.
         ///
-        /// Without a user name the password is also made the server's (`requirepass`). A user with a name must be made
-        /// by a directive, for example `"user tester on >secret ~* &* +@all"`.
+        /// Without a user name the password also becomes the server's (`requirepass`). A directive has to make a user
+        /// with a name, for example `"user tester on >secret ~* &* +@all"`.
         public var credentials: Credentials?
         /// How the server speaks TLS; `nil`, the default, means that it does not.
         public var tls: TLS?
@@ -48,12 +48,12 @@ extension RedisServer {
 
     /// One line of the server's configuration file.
     ///
-    /// A string literal is the line as it stands: `"maxmemory 1mb"`. The initializer quotes each value, so that it may
-    /// hold spaces, quotes or control characters.
+    /// A string literal is the line as it is: `"maxmemory 1mb"`. The initializer quotes each value, so that it may hold
+    /// spaces, quotes or control characters.
     public struct Directive: Sendable, Hashable, ExpressibleByStringLiteral {
         let line: String
 
-        /// Takes a line as it stands.
+        /// Takes a line as it is.
         ///
         /// - Parameter line: The line.
         public init(stringLiteral line: String) {
@@ -88,7 +88,7 @@ extension RedisServer {
 
     /// A user name and a password.
     ///
-    /// Its description shows neither.
+    /// The description shows neither.
     public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
         /// The user; `nil` for the default user.
         public var username: String?

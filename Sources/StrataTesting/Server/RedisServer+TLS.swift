@@ -3,11 +3,11 @@ extension RedisServer {
     public struct TLS: Sendable {
         /// Whether clients have to show a certificate.
         public enum ClientCertificates: String, Sendable, Hashable {
-            /// None is asked for.
+            /// The server asks for none.
             case ignored = "no"
-            /// One that is shown has to be right.
+            /// A client may show one, which has to be valid.
             case optional
-            /// Who shows none is refused.
+            /// A client that shows none is refused.
             case required = "yes"
         }
 
@@ -15,9 +15,9 @@ extension RedisServer {
         public var certificate: TestCertificate
         /// The file with the authorities of the clients' certificates.
         public var authorities: String
-        /// Whether clients have to show a certificate; by default none is asked for.
+        /// Whether clients have to show a certificate; by default the server asks for none.
         public var clientCertificates: ClientCertificates
-        /// The versions that are spoken, as the server names them, such as `"TLSv1.2"`; `nil` for its own choice.
+        /// The versions that the server speaks, by its names, such as `"TLSv1.2"`; `nil` for its own choice.
         public var versions: String?
 
         /// Creates the settings.
@@ -26,7 +26,7 @@ extension RedisServer {
         ///   - certificate: The server's certificate and key.
         ///   - authorities: The file with the authorities of the clients' certificates.
         ///   - clientCertificates: Whether clients have to show one.
-        ///   - versions: The versions that are spoken.
+        ///   - versions: The versions that the server speaks.
         public init(
             _ certificate: TestCertificate,
             authorities: String,

@@ -13,10 +13,10 @@
 /// A private server lives in a fresh folder under `/tmp`, listens on a Unix-domain socket there and on a free port of
 /// the loopback interface, and is up in a few tens of milliseconds. Any number can run at once. It ends with
 /// ``stop()``, with the last reference to it, or with this process, even when that crashes or is killed: a small guard
-/// process sees to it and removes the folder as well.
+/// process ensures that and removes the folder as well.
 ///
-/// All methods may be called from any task or thread. None of them blocks the cooperative pool: the waiting is done on
-/// threads of the kit's own. Cancelling ``start(_:)`` or ``restart(keepingData:waitingForLoad:)`` ends the wait with
+/// All methods may be called from any task or thread. None of them blocks the cooperative pool: the kit waits on
+/// threads of its own. Cancelling ``start(_:)`` or ``restart(keepingData:waitingForLoad:)`` ends the wait with
 /// `CancellationError`; the other methods run to their end.
 public final class RedisServer: Sendable {
     private enum Backing: Sendable {
@@ -52,7 +52,7 @@ public final class RedisServer: Sendable {
     ///   - configuration: How to start it.
     ///   - body: What to do with it. It is stopped afterwards, whether the closure returns or throws.
     /// - Returns: What the closure returns.
-    /// - Throws: What starting, stopping or the closure throws; the closure's error comes first.
+    /// - Throws: The errors of the start, the end and the closure; the closure's error comes first.
     public static func withServer<Result>(
         _ configuration: Configuration = Configuration(),
         _ body: (RedisServer) async throws -> Result
@@ -69,14 +69,14 @@ public final class RedisServer: Sendable {
         return result
     }
 
-    /// The one server that all tests of this process share: the one at the environment's `STRATA_REDIS_URL`, or else a
-    /// private one, started by the first caller.
+    /// The one server that all tests of this process share: the one at the environment's `STRATA_REDIS_URL`, or a
+    /// private one, which the first caller starts.
     ///
     /// It ends with the process. Tests that share it keep to key prefixes of their own and leave its settings alone.
     ///
     /// - Returns: The server; ``isExternal`` says which kind it is.
-    /// - Throws: ``HarnessError`` as ``start(_:)``, or when the server that the environment names does not answer. A
-    ///   failure is not remembered: the next caller tries again.
+    /// - Throws: ``HarnessError`` as ``start(_:)``, or when the server that the environment names does not answer. The
+    ///   next caller after a failure tries again.
     public static func shared() async throws -> RedisServer {
         try await BlockingThread.run { cancellation in
             try sharedServer.withLock { server throws in
@@ -100,7 +100,7 @@ public final class RedisServer: Sendable {
 
     /// Whether the server was there before this process.
     ///
-    /// Then it can be used, but not stopped, paused or restarted.
+    /// Such a server can be used, but not stopped, paused or restarted.
     public var isExternal: Bool {
         if case .external = backing { true } else { false }
     }
@@ -115,7 +115,7 @@ public final class RedisServer: Sendable {
         if case .launched(let server) = backing { server.pid } else { nil }
     }
 
-    /// Where clients connect: the TCP port if there is one, else the Unix-domain socket.
+    /// Where clients connect: the TCP port if there is one, otherwise the Unix-domain socket.
     ///
     /// Stays the same over restarts.
     public var endpoint: TestEndpoint {
@@ -203,11 +203,11 @@ public final class RedisServer: Sendable {
         try await drive { server, _ in try server.resume() }
     }
 
-    /// Ends the server, whatever state it is in, and starts it again on the same port and socket.
+    /// Ends the server in any state, and starts it again on the same port and socket.
     ///
     /// - Parameters:
-    ///   - keepingData: With `true` a running server saves its data first, and a dead one is started with what it left
-    ///     on disk. With `false` it starts empty.
+    ///   - keepingData: With `true` a running server saves its data first, and a dead one is started with the data that
+    ///     it left on disk. With `false` it starts empty.
     ///   - waitingForLoad: With `false` the method returns while the server may still load its data (replying LOADING).
     /// - Throws: ``HarnessError`` when the server is external or was stopped, or as ``start(_:)``.
     public func restart(keepingData: Bool, waitingForLoad: Bool = true) async throws {

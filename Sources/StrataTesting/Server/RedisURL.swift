@@ -1,6 +1,6 @@
 internal import Strata
 
-/// The parts of the URL of a server that somebody else runs: `redis://[[user]:password@]host[:port][/database]` or
+/// The parts of the URL of a server that the kit did not start: `redis://[[user]:password@]host[:port][/database]` or
 /// `unix:///path`.
 package struct RedisURL: Sendable {
     package var endpoint: TestEndpoint

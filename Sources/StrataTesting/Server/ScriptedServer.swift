@@ -1,4 +1,4 @@
-/// A server that answers what a test wants it to, however wrong.
+/// A server that answers whatever a test wants, right or wrong.
 ///
 /// ```swift
 /// // The same bytes to everybody, whatever they ask:
@@ -11,7 +11,7 @@
 /// ```
 ///
 /// Each connection has a thread of its own, on which its closure and its steps run one after the other, so a closure
-/// may block. What clients sent is recorded. The server ends with ``stop()`` or with the last reference to it.
+/// may block. It records what clients send. The server ends with ``stop()`` or with the last reference to it.
 public final class ScriptedServer: Sendable {
     /// What the server does next on a connection.
     public enum Step: Sendable, Hashable {
@@ -19,17 +19,17 @@ public final class ScriptedServer: Sendable {
         case send([UInt8])
         /// Sends bytes in pieces of a size, each by itself, with a pause before each but the first.
         case trickle([UInt8], pieceSize: Int, interval: Duration)
-        /// Waits until this many bytes have come since the script began, or since the last such wait was over.
+        /// Waits until this many bytes have come since the script began, or since the last such wait ended.
         case receive(Int)
-        /// Does nothing for a while. Nothing is read meanwhile.
+        /// Does nothing for a while, and reads nothing.
         case pause(Duration)
-        /// Does nothing more, and reads nothing more, but leaves the connection open until the server is stopped.
+        /// Neither sends nor reads any more, but leaves the connection open until the server is stopped.
         case hang
-        /// Says that it will send nothing more (FIN), and goes on reading.
+        /// Ends its side (FIN), and goes on reading.
         case end
         /// Closes the connection (FIN).
         case close
-        /// Resets the connection (RST). A Unix-domain socket knows no reset; there it is a close.
+        /// Resets the connection (RST). A Unix-domain socket has no reset; there it is a close.
         case reset
 
         /// Sends text.

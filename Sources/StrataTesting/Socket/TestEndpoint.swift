@@ -5,7 +5,7 @@ public enum TestEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// A Unix-domain socket. The path must fit `sockaddr_un`: 107 bytes on Linux, 103 on macOS.
     case unix(path: String)
 
-    /// A kind of place that the kit chooses by itself.
+    /// A kind of endpoint that the kit chooses by itself.
     public enum Kind: Sendable, Hashable {
         /// A free TCP port of the loopback interface.
         case loopback

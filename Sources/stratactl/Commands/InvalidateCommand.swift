@@ -110,7 +110,7 @@ struct InvalidateCommand: AsyncParsableCommand {
         let looked: Int
         /// How many of those that were looked at have one of the tags, and are not void.
         let tagged: Int
-        /// `nil` where none was looked at.
+        /// `nil` if none was looked at.
         let estimatedTagged: Int?
         let number: UInt64?
         let done: Bool

@@ -31,7 +31,7 @@ struct RemoveCommand: AsyncParsableCommand {
             let presence = try await inspector.presence(of: keys)
             let counts = KeyspaceCounts(presence)
             if output.format != .json { StandardOutput.table(Self.table(presence), in: output.format) }
-            // Also what is not there: a fetch that is just being started finds the lease gone or none.
+            // Also keys that are not there: a fetch that is just starting finds its lease gone, or none.
             let removed = consent.yes ? try await inspector.remove(keys) : nil
             let result = RemovalResult(
                 keyspace,

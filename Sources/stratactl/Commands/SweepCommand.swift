@@ -80,7 +80,7 @@ struct SweepCommand: AsyncParsableCommand {
         let looked: Int
         /// How many of those that were looked at are void.
         let void: Int
-        /// `nil` where none was looked at.
+        /// `nil` if none was looked at.
         let estimatedVoid: Int?
         let removed: Int?
         let forgottenTags: Int?

@@ -68,7 +68,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let span = seconds.map { Duration.seconds($0) }
         let page = try await connection.withClient { redis in
             try await KeyspaceInspector(redis, keyspace).checkPresence()
-            // Says at once that the user may not ask, and by whom an answer is to be had.
+            // Fails at once if the user may not ask, and learns which instances answer.
             let fleet = FleetInspector(redis, keyspace)
             let listed = try await fleet.instances(limit: limit).instances.filter { $0.record != nil }
             let first = try await fleet.figures(of: listed, hottest: 0, within: .seconds(1))

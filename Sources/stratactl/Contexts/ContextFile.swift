@@ -69,7 +69,7 @@ struct ContextFile: Sendable {
             guard !error.isMissing else { return nil }
             throw Failure(.usage, "\(name): \(error.reason)")
         }
-        // Who may write it decides where passwords go.
+        // A user who may write it decides where passwords go.
         guard file.isOwn, !file.isWritableByAll else {
             throw Failure(.usage, "\(name): others may change it; chown and chmod 600 mend that")
         }

@@ -71,7 +71,7 @@ struct DashboardShell: RouterMiddleware {
     }
 }
 
-/// Lets nobody in without a session, and takes no form that another site has sent.
+/// Requires a session, and takes no form that another site has sent.
 struct DashboardDoor: RouterMiddleware {
     typealias Context = DashboardContext
 

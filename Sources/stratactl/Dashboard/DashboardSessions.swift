@@ -1,7 +1,7 @@
 #if Dashboard
 import Strata
 
-/// Who may see the dashboard: the token of the person, and the sessions that it has opened.
+/// Controls who may see the dashboard: one token, and the sessions that it has opened.
 ///
 /// Sessions live in memory alone, so they end with the program.
 final class DashboardSessions: Sendable {
@@ -14,11 +14,11 @@ final class DashboardSessions: Sendable {
         let end: MonotonicInstant
     }
 
-    /// What has come of a login.
+    /// The outcome of a login.
     enum Login: Sendable {
         case session(Session)
         case wrong
-        /// Nobody may try for a while.
+        /// No attempt is allowed for a while.
         case tooMany
     }
 
@@ -46,7 +46,7 @@ final class DashboardSessions: Sendable {
         self.clock = clock
     }
 
-    /// A number that nobody can guess: 256 bits in hexadecimal digits.
+    /// A number that cannot be guessed: 256 bits in hexadecimal digits.
     static func secret() -> String {
         var generator = SystemRandomNumberGenerator()
         return Hexadecimal.text((0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })

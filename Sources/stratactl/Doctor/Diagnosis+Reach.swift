@@ -154,8 +154,7 @@ extension Diagnosis {
         let groups = Dictionary(grouping: marks) { state(of: $0, now: now) }
         return groups.sorted { ($0.value.first?.part ?? 0) < ($1.value.first?.part ?? 0) }
             .compactMap { state, some in
-                // A part has none until one of its keys is read, and what is sound goes without saying beside what is
-                // not.
+                // A part has none until one of its keys is read, and sound parts are not listed beside others.
                 if state == .absent || state == .sound, !isAll(some, marks, state, groups) { return nil }
                 return finding(state, some, of: marks.count)
             }

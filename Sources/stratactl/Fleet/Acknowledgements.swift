@@ -131,7 +131,7 @@ struct Acknowledgements {
     /// How many have heard.
     private var told: Int { rows.count { $0.isTold } }
 
-    /// What a person should know, one line; `nil` where all have heard, or there are none.
+    /// What a person should know, one line; `nil` if all have heard, or there are none.
     var remark: String? {
         if let refusal { return "the instances were not asked: \(refusal)" }
         guard told < rows.count else { return nil }

@@ -9,7 +9,7 @@ struct WatchLine: Encodable {
     let event: String
     let key: JSONKey?
     let tags: [String]?
-    /// Who fetches.
+    /// The instance that fetches.
     let holder: String?
     /// What the last fetch has failed with.
     let failure: String?

@@ -95,7 +95,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.redisBudget = .seconds(10)
         configuration.healthWindow = .seconds(10)
         configuration.linkPingTimeout = .seconds(10)
-        // Nobody else is to be spared a server that is slow.
+        // No other client has to be protected from a slow server.
         configuration.breaker.minimumCalls = .max
         configuration.replyLimits.bulkLength = 64 << 20
         return (configuration, addressSource, configuration.password == nil ? "default" : source)
@@ -111,7 +111,7 @@ struct ConnectionOptions: ParsableArguments {
         var label: String { "context \(PrintableText.escape(Array(name.utf8)))" }
     }
 
-    /// The context that applies; `nil` where an address is given, or none is named.
+    /// The context that applies; `nil` if an address is given, or none is named.
     ///
     /// The file is read only where it counts.
     func chosen() throws(Failure) -> Chosen? {

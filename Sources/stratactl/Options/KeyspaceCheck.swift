@@ -1,7 +1,7 @@
 import StrataRedis
 
 extension KeyspaceInspector {
-    /// What a command ends with that has found nothing: that the keyspace is not there, where that is so.
+    /// The error of a command that has found nothing: that the keyspace is not there, if so.
     ///
     /// - Returns: `nil` when the keyspace is there.
     func absence() async throws -> Failure? {

@@ -13,7 +13,7 @@ import Glibc
 import Musl
 #endif
 
-/// One line that tells who has changed what, where and when; for whoever keeps the standard error output.
+/// One line that tells who changed what, where and when, on the standard error output.
 enum AuditLine {
     /// Milliseconds of the server's clock since 1970; of this machine's where the server does not tell: what was done
     /// is told in any case.

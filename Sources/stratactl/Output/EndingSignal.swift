@@ -3,8 +3,8 @@ import Synchronization
 
 /// The signal by which a program is asked to end; a second one ends it at once.
 ///
-/// Whoever starts programs may send each signal twice, to the program and to its group. So one that comes within a
-/// second of the first counts as the same.
+/// A supervisor may send each signal twice, to the program and to its group. So one that comes within a second of the
+/// first counts as the same.
 struct EndingSignal: ~Copyable, Sendable {
     private static let apart: Int64 = 1_000_000_000
 

@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// The wish to end, of the person or of whoever has started the program: a command then shows what it has.
+/// The wish to end, of the person or of the process that started the program: a command then shows what it has.
 enum Interruption {
     private static let ending = EndingSignal()
 
@@ -27,7 +27,7 @@ enum Interruption {
 
     /// Runs `body` to its end, or until a signal comes: then it is cancelled.
     ///
-    /// - Returns: What has come of it.
+    /// - Returns: The outcome.
     static func heeding<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async -> Swift.Result<Result, any Error> {

@@ -27,7 +27,7 @@ enum JSONDocument {
     }
 }
 
-/// Bytes in JSON: a string where they are UTF-8, else an object with the one member `hex`.
+/// Bytes in JSON: a string where they are UTF-8, otherwise an object with the one member `hex`.
 struct JSONBytes: Encodable {
     private enum CodingKeys: CodingKey { case hex }
 

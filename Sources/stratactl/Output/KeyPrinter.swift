@@ -74,11 +74,11 @@ struct KeyPrinter {
         return bytes + [0]
     }
 
-    /// A name that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is.
+    /// A name as an argument of a command; `nil` if the command refuses it, as bytes that are no UTF-8.
     private func readable(_ name: [UInt8]) -> [UInt8]? { String(validating: name, as: UTF8.self) == nil ? nil : name }
 
-    /// A key that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is, or is read as
-    /// another key, as text in another normal form is.
+    /// A key as an argument of a command; `nil` if the command refuses it, as bytes that are no UTF-8, or reads it as
+    /// another key, as text in another normal form.
     private func readBack(_ key: [UInt8]?) -> [UInt8]? {
         guard let key, let text = String(validating: key, as: UTF8.self) else { return nil }
         return text.keyBytes == key ? key : nil

@@ -7,7 +7,7 @@ enum LeaseText {
         return name.isEmpty ? "an unnamed instance" : name
     }
 
-    /// Who fetches, and for how long that is believed.
+    /// The instance that fetches, and how long its lease lasts.
     static func lease(_ lease: LeaseInspection?) -> String {
         guard let lease, lease.failure == nil else { return "none" }
         let left = TimeSpan.text(lease.timeLeft)

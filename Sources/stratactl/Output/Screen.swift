@@ -36,7 +36,7 @@ final class Screen: Sendable {
         }
         for number in Self.endings {
             signal(number) { number in
-                // Whoever asks twice does not want to wait.
+                // A person who asks twice does not want to wait.
                 guard Screen.ending.note(number) else { return }
                 Screen.restore()
                 _exit(1)

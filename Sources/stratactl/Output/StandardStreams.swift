@@ -53,7 +53,7 @@ enum StandardOutput {
     /// Writes bytes as they are.
     static func bytes(_ bytes: [UInt8]) {
         guard !Descriptor.write(bytes, to: STDOUT_FILENO) else { return }
-        // Where the reader is gone, nobody has to be told.
+        // When the reader is gone, there is no one to tell.
         let number = errno
         if number != EPIPE {
             StandardError.line("stratactl: the output cannot be written: \(unsafe String(cString: strerror(number)))")

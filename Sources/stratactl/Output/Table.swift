@@ -34,8 +34,8 @@ struct Table {
         return ([columns.map(\.title)] + rows).map { line($0, widths) }
     }
 
-    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other,
-    /// each with the title of its column.
+    /// The heading and the rows, where they are no wider than `width`; otherwise the cells of each row one below the
+    /// other, each with the title of its column.
     ///
     /// A terminal would break the lines of a wide table anywhere, and mix up its cells.
     ///
@@ -122,7 +122,7 @@ struct TintedLine {
     /// - Parameters:
     ///   - text: The line.
     ///   - tint: The colour.
-    ///   - length: How many characters have it; all if nothing is said.
+    ///   - length: How many characters have it; all by default.
     init(_ text: String, _ tint: Tint? = nil, upTo length: Int = .max) {
         self.text = text
         self.tint = tint

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A colour by which a person sees at once what matters; whoever does not see it misses nothing.
+/// A colour that shows at once what matters; a person who does not see it misses nothing.
 enum Tint: Sendable {
     /// As it should be.
     case good

@@ -128,7 +128,7 @@ struct SizesReport: Encodable {
             }
     }
 
-    /// A share in percent; what is not nothing is not 0.
+    /// A share in percent; a share above zero is never shown as 0.
     static func percent(_ share: Double) -> String {
         let percent = min(max(share * 100, 0), 100)
         return percent > 0 && percent < 0.5 ? "<1 %" : "\(Int(percent.rounded())) %"

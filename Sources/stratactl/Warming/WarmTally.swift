@@ -1,7 +1,7 @@
 import Strata
 import StrataRedis
 
-/// What has come of keys that instances were asked to read.
+/// The outcome of keys that instances were asked to read.
 struct WarmTally: Sendable {
     /// What one instance has acknowledged.
     struct Instance: Sendable {
@@ -24,7 +24,7 @@ struct WarmTally: Sendable {
 
     /// By number.
     var instances: [String: Instance]
-    /// Keys that could not be read, with what has come of them; ``mostFailures`` at most.
+    /// Keys that could not be read, with their outcomes; ``mostFailures`` at most.
     var failures: [(key: [UInt8], outcome: String)] = []
     /// Keys for which no instance has answered.
     var unanswered = 0

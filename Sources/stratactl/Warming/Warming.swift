@@ -63,7 +63,7 @@ struct Warming: Sendable {
         shared = Shared(State(batches: batches.reversed(), tally: WarmTally(instances), next: .now))
     }
 
-    /// What has come of it so far.
+    /// The outcome so far.
     var tally: WarmTally {
         shared.state.withLock { state in
             var tally = state.tally
@@ -96,7 +96,7 @@ struct Warming: Sendable {
                     giveBack(batch)
                     throw error
                 }
-                // It may read for somebody else.
+                // It may be reading for another request.
                 if note(answer, batch, instance) { try await Task.pause(for: .seconds(1)) }
             }
         }

@@ -56,7 +56,7 @@ struct ManagedServiceTests {
         "without CLIENT TRACKING values are shared as before; memory keeps them for a short time, and a warning says why"
     )
     func tracking() async throws {
-        // What bounds how long memory keeps what nobody tells it of.
+        // This bounds how long memory keeps entries whose changes it is not told of.
         try await withUser(lacking: "-client|tracking", linkPingTimeout: .milliseconds(100)) { _, one, other, log in
             try await other.cache.set("1", for: "a")
             #expect(try await one.cache.get("a") == "1")

@@ -115,7 +115,7 @@ struct RedisClientTests {
         }
     }
 
-    @Test("a call that times out leaves the connection, its late reply is nobody else's")
+    @Test("a call that times out leaves the connection, and no other call gets its late reply")
     func timeout() async throws {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)

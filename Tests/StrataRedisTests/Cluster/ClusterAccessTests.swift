@@ -53,7 +53,7 @@ struct ClusterAccessTests {
         }
     }
 
-    @Test("a client that finds out what it meets logs in by a source of credentials that nobody has asked yet")
+    @Test("a client that finds out what it meets logs in by a source of credentials that was not asked before")
     func auto() async throws {
         var server = RedisServer.Configuration()
         server.credentials = .init(password: "pw")
@@ -103,7 +103,7 @@ struct ClusterAccessTests {
                 #expect(found == [rule])
                 await redis.shutDown()
             }
-            // Nobody may find the nodes: those that are known are asked.
+            // The user may not look for nodes: the known ones are asked.
             for primary in cluster.primaries { try await allow(["-cluster"], primary) }
             let redis = try TestCluster.client(of: cluster, logIn)
             let found = try await redis.missingRules(of: Self.rules)

@@ -52,7 +52,7 @@ struct ClusterPartFailureTests {
     }
 
     @Test(
-        "a node stands still: what waits for it waits once, and holds up nobody else, however few calls a connection takes"
+        "a node stands still: what waits for it waits once, and holds up no other call, however few calls a connection takes"
     )
     func standsStill() async throws {
         try await withReads(nil, commandTimeout: .seconds(3)) { cluster, redis, reads in

@@ -181,7 +181,7 @@ struct ClusterReplicaTests {
     }
 
     @Test(
-        "a replica that follows no more is not read when the limit has passed, and before that by nobody who knows better"
+        "a replica that follows no more is not read when the limit has passed, and before that by no instance that knows better"
     )
     func cutOff() async throws {
         try await with { cluster in

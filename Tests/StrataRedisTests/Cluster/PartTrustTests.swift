@@ -109,7 +109,7 @@ struct PartTrustTests {
         #expect(established(trust.established(c, until: after(3))) == [parts[3]])
     }
 
-    @Test("a part with a slot that nobody serves does not stand")
+    @Test("a part with a slot that no node serves does not stand")
     func unserved() {
         var trust = whole()
         var sets = halves

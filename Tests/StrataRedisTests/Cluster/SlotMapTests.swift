@@ -131,7 +131,7 @@ struct SlotMapTests {
         #expect(map.isWhole)
     }
 
-    @Test("slots given twice are the first's; ranges and nodes that make no sense are nobody's")
+    @Test("slots given twice are the first node's; ranges and nodes that make no sense are left out")
     func senseless() throws {
         let reply = RESPValue.array([
             range(0, 9, text("a"), 1), range(5, 19, text("b"), 2), range(30, 20, text("c"), 3),

@@ -87,7 +87,7 @@ enum TestCluster {
         return "\(base)\(number)"
     }
 
-    /// Keys whose values lie at each primary of a cluster that nobody has changed.
+    /// Keys whose values lie at each primary of an unchanged cluster.
     static func keys(_ base: String, of cluster: RedisCluster) -> [String] {
         let width = RedisCluster.slotCount / cluster.primaries.count
         // In the middle of what each serves, away from parts that it shares.

@@ -247,7 +247,7 @@ struct CoherenceTests {
         }
     }
 
-    @Test("while nobody tells, what is read is kept for a bounded time, not at all afterwards")
+    @Test("while no link stands, what is read is kept for a bounded time, not at all afterwards")
     func untrusted() async throws {
         try await RedisServer.withServer { server in
             let one = try Instance(server.url, keyspace, coherence: .lifetime(.seconds(2)))

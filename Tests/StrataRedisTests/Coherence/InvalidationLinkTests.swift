@@ -29,7 +29,7 @@ struct InvalidationLinkTests {
         return InvalidationLink(settings: settings, wakeup: try Wakeup(), logger: nil)
     }
 
-    @Test("who comes while a link is given up that nobody wants any more waits for the next, and is not told of a loss")
+    @Test("a level that comes while an unused link is given up waits for the next, and is not told of a loss")
     func givenUp() throws {
         let link = try link()
         let (first, second) = (Listener(), Listener())

@@ -82,7 +82,7 @@ struct KeyTrackingTests {
             try await one.listen()
             for change in [["DEL"], ["SET", "x"], ["PEXPIRE", "1"], ["RENAME", "elsewhere"]] {
                 try await fill(way, one, other)
-                // What was written is told to nobody any more before the change.
+                // So that the notices of these writes have come before the change.
                 try await one.redis.ping()
                 let name = one.level.names(for: "k").value.bytes
                 try await server.command(
@@ -173,7 +173,7 @@ struct KeyTrackingTests {
             }
             let before = one.changes.count { $0 == .listening }
             try await one.killCommands(at: server)
-            // Nobody is told of these.
+            // No client is told of these.
             for number in 0..<10 { try await other.level.set("new", for: "\(number)") }
             await one.wait { $0.count { $0 == .listening } > before }
             for number in 0..<10 {

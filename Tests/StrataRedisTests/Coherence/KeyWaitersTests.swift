@@ -25,7 +25,7 @@ struct KeyWaitersTests {
         waiters.leave(number)
     }
 
-    @Test("another key's change wakes nobody; a deadline that is over does not wait")
+    @Test("another key's change wakes no waiter; a deadline that is over does not wait")
     func others() async throws {
         let number = waiters.enter(name)
         let waiting = Task { try await waiters.wait(number, until: .distantFuture) }

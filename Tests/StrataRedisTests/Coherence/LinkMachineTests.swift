@@ -83,7 +83,7 @@ struct LinkMachineTests {
         #expect(isTrusted)
     }
 
-    @Test("nothing happens until somebody wants to be told")
+    @Test("nothing happens until a level listens")
     func idle() throws {
         var rig = try Rig()
         #expect(rig.advance(by: .seconds(100)) == nil)

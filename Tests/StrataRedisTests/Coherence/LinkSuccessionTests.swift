@@ -158,7 +158,7 @@ struct LinkSuccessionTests {
         #expect(succession.active == 1)
     }
 
-    @Test("the other is lost before it has taken over: it is made again, and nobody notices")
+    @Test("the other is lost before it has taken over: it is made again, and no reader notices")
     func otherLost() {
         var succession = LinkSuccession()
         succession.want(topics("a"))

@@ -7,7 +7,7 @@ import Testing
 struct OwnWritesTests {
     private let version = EntryVersion.random()
 
-    @Test("a notice for a key that nobody here has written is a change")
+    @Test("a notice for a key that this process has not written is a change")
     func stranger() {
         var writes = OwnWrites()
         #expect(writes.notice(1) == .changed)

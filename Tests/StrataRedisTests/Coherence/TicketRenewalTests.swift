@@ -29,7 +29,7 @@ struct TicketRenewalTests {
         TicketRenewal(coherence, of: ticket, for: names.fingerprint)
     }
 
-    @Test("everybody gets the same ticket, and all others of the key are void when it is committed")
+    @Test("all reads get the same ticket, and all others of the key are void when it is committed")
     func once() {
         let coherence = coherence()
         let gate = coherence.gate
@@ -71,7 +71,7 @@ struct TicketRenewalTests {
         #expect(!coherence.gate.isLive(taken) && renewal.take() == taken)
     }
 
-    @Test("nobody tells of changes: nothing is prepared that nobody would commit")
+    @Test("without a link nothing is prepared that would never be committed")
     func unheardOf() {
         for untrustedLifetime in [nil, Duration.seconds(3)] {
             let coherence = KeyspaceCoherence(
@@ -89,7 +89,7 @@ struct TicketRenewalTests {
         }
     }
 
-    @Test("the link is lost before anybody has committed it: what is older is void")
+    @Test("the link is lost before the ticket is committed: older entries are void")
     func lost() {
         let coherence = coherence()
         let before = coherence.gate.ticket(for: names.fingerprint)
@@ -189,7 +189,7 @@ struct TicketRenewalTests {
         while gate.isLive(before) { try await nextTurn() }
     }
 
-    @Test("a value that was fetched for nobody voids the tickets of reads that began before")
+    @Test("a value that was fetched without a caller voids the tickets of reads that began before")
     func unclaimed() async throws {
         try await RedisServer.withServer { server in
             let source = CountingSource()
@@ -197,7 +197,7 @@ struct TicketRenewalTests {
                 try TestServer.client(of: server),
                 keyspace: Keyspace(TestServer.uniqueName()),
                 freshness: FreshnessPolicy(freshFor: .milliseconds(1), staleWhileRevalidate: .seconds(600)),
-                // Nobody tells of the write, so only the flight itself can.
+                // No link tells of the write, so only the flight itself can.
                 coherence: .none
             )
             .fetching { _ in try await source.fetch() }
@@ -216,7 +216,7 @@ struct TicketRenewalTests {
         }
     }
 
-    @Test("what nobody commits is committed when the link has told of it, before trust is extended")
+    @Test("what no read commits is committed when the link has told of it, before trust is extended")
     func late() throws {
         let version = EntryVersion.random()
         let coherence = coherence(version)

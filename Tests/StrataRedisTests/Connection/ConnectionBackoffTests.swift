@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-/// Somebody who connects.
+/// One driver that connects.
 private final class Asker {}
 
 /// Full jitter: any delay up to a bound that doubles with every attempt that fails.

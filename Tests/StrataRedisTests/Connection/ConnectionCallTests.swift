@@ -26,7 +26,7 @@ struct ConnectionCallTests {
         #expect(rig.inFlight == 0)
     }
 
-    @Test("a call that is abandoned before it is sent leaves its slot: nobody gets its reply")
+    @Test("a call that is abandoned before it is sent leaves its slot: no other call gets its reply")
     func abandonedBeforeSending() throws {
         let rig = try MachineRig.ready()
         try rig.submit(1)

@@ -62,7 +62,7 @@ struct ConnectionHealthTests {
         #expect(rig.ended.map(\.promise) == [1, 2])
     }
 
-    @Test("calls that nobody waits for any more still owe a reply: they do not hide a dead connection")
+    @Test("calls that were given up are still owed a reply: they do not hide a dead connection")
     func abandonedCount() throws {
         let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
         let number = try rig.submit(1, deadline: .seconds(60))
@@ -85,7 +85,7 @@ struct ConnectionHealthTests {
         #expect(rig.advance() == [])
     }
 
-    @Test("an idle connection is pinged; the answer is nobody's, and the next ping comes as late as the first")
+    @Test("an idle connection is pinged; no call gets the answer, and the next ping comes as late as the first")
     func keepalive() throws {
         let rig = try MachineRig.ready { $0.keepalive = .seconds(15) }
         for round in 0..<3 {
@@ -146,7 +146,7 @@ struct ConnectionHealthTests {
         #expect(actions == [.close])
     }
 
-    @Test("replies that come too late for anybody are none either, however many of them")
+    @Test("replies that come too late for every caller do not count, however many there are")
     func tooLate() throws {
         let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
         for promise in 0..<80 { try rig.submit(promise, deadline: .seconds(1)) }

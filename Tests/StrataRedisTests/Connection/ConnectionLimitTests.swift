@@ -46,7 +46,7 @@ struct ConnectionLimitTests {
         try rig.submit(126)
     }
 
-    @Test("calls that nobody waits for any more count until their reply is here")
+    @Test("calls that were given up count until their reply is here")
     func abandoned() throws {
         let rig = try MachineRig.ready { $0.inFlightLimit = 2 }
         let numbers = try (0..<2).map { try rig.submit($0) }
@@ -109,7 +109,7 @@ struct ConnectionLimitTests {
         #expect(bytes.take() == ["GET x", "GET x"])
     }
 
-    @Test("a refused call is nobody's when the connection is lost")
+    @Test("a refused call gets no second answer when the connection is lost")
     func refusedIsForgotten() throws {
         let rig = try MachineRig.ready { $0.queuedBytesLimit = 20 }
         try rig.submit(1, "GET", "x")

@@ -84,7 +84,7 @@ struct ConnectionLogTests {
         await server.stop()
     }
 
-    @Test("a connection that falls silent, and an answer that nobody asked for, are told of")
+    @Test("a connection that falls silent, and an answer that no call asked for, are logged")
     func givenUp() async throws {
         let silent = try await ScriptedServer.start(answering: { command, _ in
             command.first == "GET" ? [.hang] : [.send(text: "+OK\r\n")]

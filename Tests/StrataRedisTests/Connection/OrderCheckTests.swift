@@ -43,7 +43,7 @@ struct OrderCheckTests {
         #expect(rig.ending(of: 5) == .reply(.integer(5)))
     }
 
-    @Test("a nonce that comes too early, or not at its place, ends the connection, and nobody gets another's reply")
+    @Test("a nonce that comes too early, or not at its place, ends the connection, and no call gets another's reply")
     func shifted() throws {
         let (early, nonce) = try doubting()
         #expect(early.receive(.integer(2), .integer(3), nonce) == .close)

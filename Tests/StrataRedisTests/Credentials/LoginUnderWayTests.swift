@@ -86,7 +86,7 @@ struct LoginUnderWayTests {
         #expect(Set(numbers.map(\.connection)).count == 1)
     }
 
-    @Test("what an attempt to connect has found out is no news for connections that stand, until somebody asks for it")
+    @Test("what an attempt to connect has found out is no news for connections that stand, until it is asked for")
     func news() async throws {
         let number = Locked(0)
         let keeper = CredentialKeeper {

@@ -32,7 +32,7 @@ struct ForeignChangeTests {
     private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
 
     /// A missing value: a DEL finds nothing to delete, so the server sends no notice.
-    @Test("during a first fetch: the caller gets what it asked for, nobody keeps it", arguments: Change.allCases)
+    @Test("during a first fetch: the caller gets what it asked for, which is not kept", arguments: Change.allCases)
     func duringFetch(change: Change) async throws {
         guard change != .delete else { return }
         try await RedisServer.withServer { server in

@@ -97,7 +97,7 @@ struct HolderFaultTests {
         }
     }
 
-    @Test("killed after its store, before it heard of it: the others have the value, and nobody fetches again")
+    @Test("killed after its store, before it heard of it: the others have the value, and no instance fetches again")
     func killedAfterTheStore() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -119,7 +119,7 @@ struct HolderFaultTests {
     }
 
     @Test(
-        "stopped for longer than its lease, then continued: its late value is returned to its caller and kept by nobody"
+        "stopped for longer than its lease, then continued: its late value is returned to its caller and not kept"
     )
     func stoppedPastTheLease() async throws {
         try await RedisServer.withServer { server in

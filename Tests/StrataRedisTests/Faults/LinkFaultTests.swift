@@ -9,7 +9,8 @@ struct LinkFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()
 
-    /// How long what others have changed may be served while nobody tells: 2 × the interval of pings and its timeout.
+    /// How long values that others have changed may be served while the link is silent: 2 × the interval of pings and
+    /// its timeout.
     private let bound = Duration.seconds(3)
 
     /// An instance with the link's own settings, where ``Instance`` is patient.

@@ -109,7 +109,7 @@ struct NameFaultTests {
     func hangs() async throws {
         try await RedisServer.withServer { server in
             try await withFile { hosts in
-                // Whoever reads it waits until somebody writes.
+                // A process that reads it waits until another writes.
                 #expect(mkfifo(hosts, 0o600) == 0)
                 let member = try await Holder(
                     "redis://cache.strata.test:\(try #require(server.port))",

@@ -68,7 +68,7 @@ struct ProcessFaultTests {
             defer { try? FileManager.default.removeItem(atPath: path) }
             try await member.order("block \(path)")
             try await member.says("blocking")
-            // The link is pinged once a second, and trusted for as long as it answers: nobody else sends now.
+            // The link is pinged once a second, and trusted for as long as it answers: no other call is sent now.
             for _ in 0..<2 {
                 let before = proxy.snapshot.counts
                 try await proxy.wait {

@@ -36,8 +36,8 @@ struct ReplyFaultTests {
                 for _ in 0..<20 {
                     let accepted = proxy.snapshot.counts.accepted
                     proxy.edit(fault.edit, .toClient)
-                    // A lost reply and one too many stay a place apart until somebody finds out; two that have changed
-                    // places may be found out by nobody but the envelope.
+                    // A lost reply and one too many shift all later replies until that is detected; two that have
+                    // changed places may be detected by the envelope alone.
                     if fault == .swap {
                         try await traffic.goesOn(for: 50)
                     } else {

@@ -44,7 +44,7 @@ struct ServerFaultTests {
         }
     }
 
-    @Test("stopped and continued: late replies are nobody's, and every read is answered")
+    @Test("stopped and continued: late replies are dropped, and every read is answered")
     func stopped() async throws {
         try await with { service, server, proxy in
             let tally = try await service.traffic { traffic in

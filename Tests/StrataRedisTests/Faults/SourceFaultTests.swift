@@ -50,7 +50,7 @@ struct SourceFaultTests {
         }
     }
 
-    @Test("one that throws is shared: who waits in other instances gets the failure, and nobody tries at once")
+    @Test("one that throws is shared: reads that wait in other instances get the failure, and none tries at once")
     func throwsForAll() async throws {
         try await RedisServer.withServer { server in
             let options = LeaseOptions(
@@ -93,7 +93,7 @@ struct SourceFaultTests {
         }
     }
 
-    @Test("failures in a row are counted, and each doubles how long nobody tries")
+    @Test("failures in a row are counted, and each doubles the time without a further try")
     func counted() async throws {
         try await RedisServer.withServer { server in
             let options = LeaseOptions(failureBackOff: .seconds(10) ... .seconds(1_000))

@@ -123,7 +123,7 @@ struct WireFaultTests {
         }
     }
 
-    @Test("one side closes its half: nobody hangs, and the next connection is used", arguments: [true, false])
+    @Test("one side closes its half: no call hangs, and the next connection is used", arguments: [true, false])
     func halfClosed(byServer: Bool) async throws {
         try await with { service, _, proxy in
             let tally = try await service.traffic { traffic in

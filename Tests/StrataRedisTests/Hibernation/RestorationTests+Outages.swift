@@ -68,7 +68,7 @@ extension RestorationTests {
     func changeMeanwhile() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            // Nobody tells this level of changes but its own process.
+            // Only its own process tells this level of changes.
             let level = RedisLevel<String, String>(
                 try TestServer.client(of: proxy.endpoint.url),
                 keyspace: keyspace,

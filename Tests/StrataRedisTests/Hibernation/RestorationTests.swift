@@ -69,7 +69,7 @@ struct RestorationTests {
         }
     }
 
-    @Test("what nobody has changed is back without a value being read, and hears of later changes")
+    @Test("unchanged entries are back without a value being read, and later changes reach them")
     func untouched() async throws {
         try await RedisServer.withServer { server in
             let one = try await hibernated(server)

@@ -171,7 +171,7 @@ struct BatchFetchingTests {
         #expect(library.calls.reduce(0) { $0 + $1.count } == 103_500)
     }
 
-    @Test("a caller that is cancelled takes the fetch along only when nobody else waits for one of its keys")
+    @Test("a cancelled caller cancels the fetch only when no other waits for one of its keys")
     func cancellation() async throws {
         try await RedisServer.withServer { server in
             let level = try instance(of: server)
@@ -215,7 +215,7 @@ struct BatchFetchingTests {
             let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
                 .fetchingSeveral(options) { [library] _, contexts in
-                    // Without anybody who waits for it the fetch is cancelled, and takes its time to end.
+                    // When no caller waits for it the fetch is cancelled, and takes its time to end.
                     try await Task { try await library.fetch(contexts) }.value
                 }
             let first = Task { try await level.get(["a", "b"]) }

@@ -20,7 +20,7 @@ struct FetchLimiterTests {
         func end() { counts.withLock { $0.now -= 1 } }
     }
 
-    @Test("never more than the limit at once, and everybody has a turn", arguments: [1, 3, 7])
+    @Test("never more than the limit at once, and every fetch has a turn", arguments: [1, 3, 7])
     func bounded(limit: Int) async throws {
         let limiter = FetchLimiter(limit: limit)
         let running = Running()

@@ -109,7 +109,7 @@ struct FetchingTests {
         }
     }
 
-    @Test("a remove during a fetch: the caller gets its value, nobody stores it")
+    @Test("a remove during a fetch: the caller gets its value, which is not stored")
     func removeDuringFetch() async throws {
         try await RedisServer.withServer { server in
             let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(try instance(of: server))
@@ -273,7 +273,7 @@ struct FetchingTests {
         }
     }
 
-    @Test("where the source has an error of its own for that, nobody is told of a failure", arguments: [false, true])
+    @Test("where the source has an error of its own for that, no failure is reported", arguments: [false, true])
     func cancelledInItsOwnWords(several: Bool) async throws {
         struct Gone: Error {}
         try await RedisServer.withServer { server in

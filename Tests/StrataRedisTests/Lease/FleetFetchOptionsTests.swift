@@ -174,7 +174,7 @@ struct FleetFetchOptionsTests {
         }
     }
 
-    @Test("where nobody fetches, it leads: one fetch for all who come, and it is stored under a lease")
+    @Test("where no instance fetches, it leads: one fetch for all that come, and it is stored under a lease")
     func leads() async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try instance(of: server), try instance(of: server))

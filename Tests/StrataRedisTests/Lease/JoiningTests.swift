@@ -123,7 +123,7 @@ struct JoiningTests {
         }
     }
 
-    @Test("with a stale value in memory nobody waits for a read of somebody who has none")
+    @Test("with a stale value in memory no read waits for one that has none")
     func staleAbove() async throws {
         try await RedisServer.withServer { server in
             let instance = try await instance(of: server, freshness: FreshnessPolicy(softTimeout: .milliseconds(10)))

@@ -16,7 +16,7 @@ struct LateFetchTests {
         _ options: LeaseOptions = LeaseOptions()
     ) throws -> FetchingLevel<String, String> {
         var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
-        // For so long memory keeps what nobody tells it of.
+        // How long memory keeps entries whose changes it is not told of.
         configuration.linkPingTimeout = .seconds(60)
         return RedisLevel<String, String>(try RedisClient(configuration), keyspace: keyspace, freshness: freshness)
             .fetching(options) { [source] _ in try await source.fetch() }

@@ -29,7 +29,7 @@ struct LeaseEndTests {
         }
     }
 
-    @Test("cancelled while a store is on its way that is refused: nobody waits for the lease")
+    @Test("cancelled while a store that is refused is on its way: no read waits for the lease")
     func refused() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
@@ -53,7 +53,7 @@ struct LeaseEndTests {
         }
     }
 
-    @Test("cancelled between the fetch and the store: nobody waits for the lease")
+    @Test("cancelled between the fetch and the store: no read waits for the lease")
     func sealing() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)

@@ -46,7 +46,7 @@ struct OldValueTests {
         }
     }
 
-    @Test("one that somebody deletes has been, also after its time")
+    @Test("one that another client deletes has been, also after its time")
     func deleted() async throws {
         try await RedisServer.withServer { server in
             let options = LeaseOptions(duration: .seconds(6))

@@ -129,7 +129,7 @@ struct OutcomeTests {
         }
     }
 
-    @Test("a failure with its own time: nobody in the fleet asks before")
+    @Test("a failure with its own time: no instance asks before it ends")
     func retryAfter() async throws {
         struct Busy: TransferableError {
             var transferCode: String { "busy" }

@@ -23,7 +23,7 @@ struct RefreshLeaseTests {
             #expect(found == value)
             #expect(try await redis.exists(names.lease) == 0)
             guard case .leads(let lease, failures: 0) = try await ask(replacing: Envelope.stamp(of: value)) else {
-                Issue.record("nobody refreshes the value")
+                Issue.record("no instance refreshes the value")
                 return
             }
             await lease.end(.withoutValue)

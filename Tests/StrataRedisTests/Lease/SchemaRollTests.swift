@@ -57,7 +57,7 @@ struct SchemaRollTests {
         }
     }
 
-    /// The ways in which what lies under a key comes to be none for anybody.
+    /// The ways in which the bytes under a key become useless to every instance.
     enum End: CaseIterable {
         case tag, clear, time, damage
     }
@@ -82,7 +82,7 @@ struct SchemaRollTests {
     }
 
     @Test(
-        "one that nobody can use is replaced by what is found below, or without a look at Redis, and holds up no change",
+        "one that no instance can use is replaced by what is found below, or without a look at Redis, and holds up no change",
         arguments: End.allCases
     )
     func replaced(_ way: End) async throws {

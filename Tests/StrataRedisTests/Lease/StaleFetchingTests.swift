@@ -62,7 +62,7 @@ struct StaleFetchingTests {
         }
     }
 
-    @Test("a value in demand is fetched anew before its end, by one instance of the fleet, and nobody waits")
+    @Test("a value in demand is fetched anew before its end, by one instance of the fleet, and no caller waits")
     func early() async throws {
         try await RedisServer.withServer { server in
             // With such a β any read in the second half of the lifetime may be the one.
@@ -83,7 +83,7 @@ struct StaleFetchingTests {
         }
     }
 
-    @Test("after the soft timeout the stale value is served; the fetch goes on, stores, and everybody has it")
+    @Test("after the soft timeout the stale value is served; the fetch goes on, stores, and all instances have it")
     func softTimeout() async throws {
         try await RedisServer.withServer { server in
             let cache = try instance(of: server, freshness: stale(revalidate: false, soft: .milliseconds(20)))
@@ -121,7 +121,10 @@ struct StaleFetchingTests {
         }
     }
 
-    @Test("a source that throws CancellationError, though nobody is cancelled, has failed", arguments: [false, true])
+    @Test(
+        "a source that throws CancellationError, though no caller is cancelled, has failed",
+        arguments: [false, true]
+    )
     func ownCancellation(isBatch: Bool) async throws {
         try await RedisServer.withServer { server in
             let one = try instance(of: server, freshness: stale(revalidate: false))

@@ -63,7 +63,7 @@ struct WaitingTests {
     }
 
     @Test(
-        "where nobody tells of changes, those who wait look for them",
+        "where no link tells of changes, waiting reads look for them",
         arguments: [Coherence.none, .lifetime(.seconds(1))]
     )
     func untold(coherence: Coherence) async throws {

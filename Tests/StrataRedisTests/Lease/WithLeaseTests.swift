@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-/// Counts who runs at once, and how often anybody did.
+/// Counts how many run at once, and how often one ran.
 private final class Occupancy: Sendable {
     private let counts = Locked((running: 0, most: 0, total: 0))
 

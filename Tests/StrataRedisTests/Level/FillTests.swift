@@ -120,7 +120,7 @@ struct FillTests {
         }
     }
 
-    @Test("above a fetching level of its own keyspace, too: nobody waits for its own lease", arguments: [false, true])
+    @Test("above a fetching level of its own keyspace, too: no read waits for its own lease", arguments: [false, true])
     func aboveItself(isSameLevel: Bool) async throws {
         try await RedisServer.withServer { server in
             source.gate.open()

@@ -91,7 +91,7 @@ struct RefreshedTests {
                 let leader = try #require(leaders.first)
                 #expect(fleet.indices.filter { fleet[$0].statistics.rounds > 0 } == [leader])
                 #expect(counter("refresh_leader", fleet[leader]) == 1)
-                // The others read what it has stored, and ask nobody.
+                // The others read what it has stored, and do not ask the source.
                 let other = fleet[(leader + 1) % 3]
                 let before = try #require(try await other.get("a"))
                 #expect(before >= 3 && fleet[leader].statistics.failed == 0)

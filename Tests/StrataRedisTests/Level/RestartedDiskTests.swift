@@ -95,7 +95,7 @@ struct RestartedDiskTests {
         }
     }
 
-    @Test("a disk above a source has nobody to ask, and serves what an earlier process has stored")
+    @Test("a disk above a source has no server to ask, and serves what an earlier process has stored")
     func aboveASource() async throws {
         func cache() -> Composed<DiskLevel<String, String>, Source<String, String>> {
             DiskLevel(DiskStore(path: folder.path + "/cache.sqlite"), namespace: "values", codec: .text)

@@ -254,7 +254,7 @@ struct CircuitBreakerTests {
         for (code, expected) in codes {
             #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)")
         }
-        // As a slot that nobody serves, a removal is kept and repeated.
+        // As with a slot that no node serves, a removal is kept and repeated.
         #expect(RedisError(code: .tooManyRedirects, message: "").isOfOutage)
     }
 

@@ -69,7 +69,7 @@ struct EndingClientTests {
         }
     }
 
-    @Test("other work under a lease has the rest of it: nobody begins beside it")
+    @Test("other work under a lease has the rest of it: no instance begins beside it")
     func work() async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try TestServer.client(of: server), try TestServer.client(of: server))

@@ -197,7 +197,7 @@ struct InvalidationReplayTests {
         }
     }
 
-    @Test("a call that is cancelled counts as failed: nobody knows what became of it")
+    @Test("a call that is cancelled counts as failed: it may have happened or not")
     func cancelled() async throws {
         try await RedisServer.withServer { server in
             let redis = try client(server.url)

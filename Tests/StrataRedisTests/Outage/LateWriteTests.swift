@@ -104,7 +104,7 @@ struct LateWriteTests {
             let name = keyspace.names(for: "cold".keyBytes).lease
             #expect(try await fleet.other.redis.exists(name) == 0)
             try fleet.proxy.heal()
-            // What was frozen takes the lease for nobody.
+            // The frozen call takes the lease for no caller.
             while try await fleet.other.redis.exists(name) == 0 { try await nextTurn() }
             gate.open()
             #expect(try await read.value == "old")

@@ -226,7 +226,7 @@ struct OutageTests {
         }
     }
 
-    @Test("while Redis is away no more fetches run at once than the limit says, and everybody is answered")
+    @Test("while Redis is away no more fetches run at once than the limit says, and every caller is answered")
     func fetchLimit() async throws {
         let crowd = Crowd()
         let gate = AsyncGate()

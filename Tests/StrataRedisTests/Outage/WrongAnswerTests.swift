@@ -59,7 +59,7 @@ struct WrongAnswerTests {
     }
 
     @Test(
-        "a read does not wait for a lease that nobody has",
+        "a read does not wait for a lease that no instance holds",
         arguments: wrong + ["*4\r\n:3\r\n$-1\r\n:0\r\n$0\r\n\r\n"]
     )
     func lease(answer: String) async throws {

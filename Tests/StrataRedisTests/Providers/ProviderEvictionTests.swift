@@ -103,7 +103,7 @@ struct ProviderEvictionTests {
     }
 
     @Test(
-        "an absence that others have put under a record keeps nobody from loading",
+        "an absence that others have put under a record keeps no caller from loading",
         arguments: ProviderBacking.allCases
     )
     func foreignAbsence(_ backing: ProviderBacking) async throws {

@@ -131,7 +131,7 @@ struct ProviderTests {
         }
         #expect(try await left(cache) == ["others"])
         #expect(try await left(place.cache()) == ["others"])
-        // Nobody is cancelled: the loader has failed.
+        // No caller is cancelled: the loader has failed.
         try await fill(cache)
         await #expect(throws: CancellationError.self) {
             _ = try await cache.value(of: Pages.page("b", 1), evicting: .provider) { throw CancellationError() }

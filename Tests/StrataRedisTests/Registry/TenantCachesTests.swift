@@ -72,7 +72,7 @@ struct TenantCachesTests {
     ///
     /// A few keys of thousands share their counter with another one, and go when that changes; see `FillGate`.
     @Test(
-        "two thousand tenants are made, used and dropped: one link, nobody else's memory is voided, and nothing is left"
+        "two thousand tenants are made, used and dropped: one link, no other tenant's memory is voided, and nothing is left"
     )
     func many() async throws {
         try await RedisServer.withServer { server in

@@ -97,7 +97,7 @@ struct FetchedTagsTests {
         }
     }
 
-    @Test("a tag invalidated while an absence that bears it is fetched: nobody is told of the absence any more")
+    @Test("a tag invalidated while an absence that bears it is fetched: no later read gets the absence")
     func absenceDuringFetch() async throws {
         try await RedisServer.withServer { server in
             let gate = gate
@@ -127,7 +127,7 @@ struct FetchedTagsTests {
         }
     }
 
-    @Test("a tag invalidated while a value that bears it is fetched: the caller has it, nobody serves it")
+    @Test("a tag invalidated while a value that bears it is fetched: the caller has it, no level serves it")
     func duringFetch() async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try instance(server), try instance(server))

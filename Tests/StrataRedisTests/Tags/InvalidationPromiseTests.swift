@@ -52,7 +52,7 @@ struct InvalidationPromiseTests {
     )
     func racingRead(kind: Invalidation) async throws {
         try await RedisServer.withServer { server in
-            // Nobody tells of changes, so the marks are asked for beside the value.
+            // No link tells of changes, so the marks are asked for beside the value.
             let level = RedisLevel<String, String>(
                 try TestServer.client(of: server),
                 keyspace: keyspace,
@@ -87,7 +87,7 @@ struct InvalidationPromiseTests {
             source.set("new")
             source.gate.open()
             #expect(try await early.value == "old")
-            // It may lie in Redis, and is void there for everybody.
+            // It may lie in Redis, and is void there for every instance.
             #expect(try await other.level.get("k") == nil)
             if coherence == .tracking {
                 try await heard(one, other.level.shared.tags.asOf)

@@ -115,7 +115,7 @@ struct MarksTests {
     }
 
     @Test(
-        "a sequence that nobody has given out does not stay",
+        "a sequence that no invalidation has given out does not stay",
         arguments: ["8000000000000000", "8000000000000001", "9007199254740993", "7900000000000000", "1000000000000000"]
     )
     func absurdSequence(number: String) async throws {

@@ -19,13 +19,13 @@ struct TagEventTests {
         #expect(TagEvent(message("t7:9:", names))?.scope == .tags(names))
         #expect(TagEvent(message("t0:9:"))?.scope == .unknownTags)
         #expect(TagEvent(message("c7:1800000000000000:"))?.scope == .everything)
-        // Nobody sends as much.
+        // No instance sends as much.
         let much = message("t7:9:") + Array(repeating: [1, 0, 61], count: TagEvent.longestPayload).joined()
         #expect(TagEvent(much)?.scope == .unknownTags)
         #expect(TagEvent.payload(of: (0..<1_000).map { TagName("a tag of some length: \($0)") }).isEmpty)
     }
 
-    @Test("of another database than 0, which the message tells, and nobody takes for a tag")
+    @Test("of another database than 0, which the message names, and no instance takes for a tag")
     func databases() {
         let names = ["a", "é"].map { TagName($0) }
         let many = (0..<1_000).map { TagName("a tag of some length: \($0)") }

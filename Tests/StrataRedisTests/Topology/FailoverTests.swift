@@ -87,19 +87,19 @@ struct FailoverTests {
             // It stands still, and never says that its connections are of no use.
             try await set.primary.pause()
             let promoted = try await set.waitForFailover(from: set.primary, within: .seconds(90))
-            // Unheard by anybody: no link stands there yet, or it will tell.
+            // Either no link stands there yet, or it will tell.
             try await promoted.command(bytes: [Array("DEL".utf8), one.level.names(for: "k").value.bytes])
             await one.wait { $0.count { $0 == .listening } > listened }
             try await one.level.listens()
             #expect(one.remembers("k") == nil)
-            // Nobody has told of this one, whatever the link may have heard by then.
+            // No Sentinel has told of this one, no matter what the link has heard by then.
             #expect(one.remembers("kept") == nil)
             try await expectMoved(one, other, to: promoted)
             try await set.primary.resume()
         }
     }
 
-    @Test("a primary that stood still and comes back is written by nobody, though it still calls itself one")
+    @Test("a primary that stood still and comes back gets no writes, though it still calls itself one")
     func comesBack() async throws {
         try await withSet { set in
             let (one, other) = try await pair(set)

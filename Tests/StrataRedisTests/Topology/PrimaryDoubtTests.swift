@@ -51,7 +51,7 @@ struct PrimaryDoubtTests {
         let locator = try locator()
         #expect(!locator.isInDoubt)
         locator.hinted()
-        #expect(!locator.isInDoubt, "nobody has told of a failover")
+        #expect(!locator.isInDoubt, "no Sentinel has told of a failover")
         locator.pump(now: start)
         let earlier = try #require(locator.nextQuestion())
         let now = start.advanced(by: .milliseconds(1))

@@ -109,7 +109,7 @@ struct SentinelClientTests {
         let error = await #expect(throws: RedisError.self) { try await redis.set("k", [1]) }
         #expect(error?.code == .noPrimary && error?.message.contains("replica") == true)
         #expect(error?.endpoint == "127.0.0.1:\(port)")
-        // Promoted, it is used, without anybody being told.
+        // Promoted, it is used, though no Sentinel told the client.
         try await server.command("REPLICAOF", "NO", "ONE")
         while (try? await redis.set("k", [1])) == nil { try await nextTurn() }
         await redis.shutDown()
@@ -143,7 +143,7 @@ struct SentinelClientTests {
     }
 
     @Test(
-        "a failover that was told is looked for again when nobody can say more, or all say what was known",
+        "a failover that was told is looked for again when no Sentinel can say more, or all say what was known",
         arguments: [false, true]
     )
     func hintKept(isLagging: Bool) async throws {

@@ -44,7 +44,7 @@ extension RedisReplication {
 }
 
 extension RedisServer {
-    /// Ends the connections of our clients, and of nobody else: Sentinels need theirs to see what is going on.
+    /// Ends the connections of our clients alone: Sentinels need theirs to see what is going on.
     func killOwnClients() async throws {
         for client in try await command("CLIENT", "LIST", "TYPE", "normal").text.split(whereSeparator: \.isNewline) {
             let fields = client.split(separator: " ")

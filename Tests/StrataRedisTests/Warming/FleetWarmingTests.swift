@@ -102,7 +102,7 @@ struct FleetWarmingTests {
         }
     }
 
-    @Test("that nobody is there, or nobody answers, is said and is no error")
+    @Test("a fleet without instances, or without answers, is reported and is no error")
     func nobody() async throws {
         try await RedisServer.withServer { server in
             let one = try instance(server, "web-1/7")

@@ -61,7 +61,7 @@ struct RedisWritingThroughTests {
         }
     }
 
-    @Test("a key that was written and deleted meanwhile is not one that nobody has touched", arguments: [false, true])
+    @Test("a key that was written and deleted meanwhile does not count as untouched", arguments: [false, true])
     func between(isCached: Bool) async throws {
         try await RedisServer.withServer { server in
             let (one, other) = try (ListInstance(server.url, keyspace), ListInstance(server.url, keyspace))

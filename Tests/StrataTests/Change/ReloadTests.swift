@@ -57,7 +57,7 @@ struct ReloadTests {
         #expect(try await cache.get("k", .cached) == "new")
     }
 
-    @Test("a loader that throws CancellationError, though nobody is cancelled, has failed")
+    @Test("a loader that throws CancellationError without a cancellation has failed")
     func ownCancellation() async throws {
         let cache = memory.compose(Source(freshness: policy) { (_: String) -> String? in throw CancellationError() })
         try await cache.set("old", for: "k")

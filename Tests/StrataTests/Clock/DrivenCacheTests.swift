@@ -70,7 +70,7 @@ struct DrivenCacheTests {
         #expect(memory.statistics.entries == 0)
     }
 
-    @Test("what nobody reads leaves after its idle lifetime; a read begins that anew")
+    @Test("an entry that is not read leaves after its idle lifetime; a read begins that anew")
     func idle() async throws {
         let memory = clock.driving { MemoryLevel<String, String>(limit: .entries(16), idleLifetime: .seconds(60)) }
         try await memory.set("value", for: "read")

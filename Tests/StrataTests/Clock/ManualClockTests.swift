@@ -184,7 +184,7 @@ struct ManualClockTests {
         #expect(due.calls.withLock { $0.count } == 2)
     }
 
-    @Test("the clock keeps nobody alive, and goes past those that are gone")
+    @Test("the clock keeps no sleeper alive, and goes past those that are gone")
     func owners() throws {
         let watch = Watch(clock.cacheClock)
         weak var gone: Due?

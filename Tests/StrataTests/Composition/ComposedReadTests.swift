@@ -9,7 +9,7 @@ struct ComposedReadTests {
     private let upper = ProbeLevel()
     private let lower = ProbeLevel()
 
-    @Test("A015 a hit above asks nobody below and writes nothing")
+    @Test("A015 a hit above asks no level below and writes nothing")
     func hitAbove() async throws {
         upper.put(1, for: "k")
         #expect(try await upper.compose(lower).get("k") == 1)

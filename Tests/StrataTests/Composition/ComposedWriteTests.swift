@@ -83,7 +83,7 @@ struct ComposedWriteTests {
         #expect(try await cache.get("k") == 9)
     }
 
-    @Test("A039 a composition whose parts nobody else holds works")
+    @Test("A039 a composition that holds the only references to its parts works")
     func nobodyHolds() async throws {
         func make() -> some CacheLevel<String, Int> {
             MemoryLevel<String, Int>(limit: .entries(4)).compose(ProbeLevel(["k": 1])).pooled()

@@ -62,7 +62,7 @@ struct SetLifetimeTests {
         }
     }
 
-    @Test("an update of a key that nobody had: as a set")
+    @Test("an update of a key that no level had: as a set")
     func update() async throws {
         let cache = memory.compose(source())
         _ = try await cache.update("k") { ($0 ?? 0) + 1 }

@@ -45,7 +45,7 @@ struct SlowFillTests {
         while source.waiting < 200 { try await nextTurn() }
         fetch.open()
         for caller in callers { #expect(try await caller.value == 1) }
-        // The one that has led the read knows nothing of those that have joined it.
+        // The caller that led the read knows nothing of those that have joined it.
         #expect(above.calls.count { $0 == .set("k", 1) } <= 2)
         #expect(calls.withLock { $0 } == 1 && cache.failedFills <= 2)
         #expect(above.values == (isFailing ? [:] : ["k": 1]))

@@ -19,8 +19,8 @@ struct ConformanceTests {
         expectNone(await CacheLevelConformance { Self.memory().normalized() }.run())
     }
 
-    // Not over a fetcher that has nothing: keys that share a counter of the gate are voided together, and what memory then
-    // has to ask for again must be below it.
+    // Not over a fetcher that has nothing: keys that share a counter of the gate are voided together, and what memory
+    // then has to ask for again must be below it.
     @Test("A024 composed, two and three levels, in either grouping")
     func composed() async {
         expectNone(await CacheLevelConformance { Self.memory().compose(Self.memory()) }.run())

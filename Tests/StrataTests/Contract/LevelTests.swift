@@ -96,7 +96,7 @@ struct ClosureLevelTests {
         await #expect(throws: Failure()) { try await level(failure: Failure()).remove("k") }
     }
 
-    @Test("A008 a set whose result nobody looks at stores nevertheless")
+    @Test("A008 a set whose result is ignored stores nevertheless")
     func ignoredSet() async {
         let memory = MemoryLevel<String, Int>(limit: .entries(10))
         _ = try? await memory.set(1, for: "k")

@@ -22,7 +22,7 @@ struct FlightTaskTests {
         let gate = AsyncGate()
         let source = Source<String, TaskPriority> { _ in
             try await gate.pass()
-            // Whoever joins is counted a moment before the work is told.
+            // A read that joins is counted a moment before the work is told.
             while Task.currentPriority < .high { try await nextTurn() }
             return Task.currentPriority
         }

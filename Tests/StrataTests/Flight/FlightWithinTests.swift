@@ -87,7 +87,7 @@ struct FlightWithinTests {
         await gate.arrivals(2)
         alone.cancel()
         await #expect(throws: CancellationError.self) { try await alone.value }
-        // Nobody opens the gate: that the work ends shows that it was cancelled.
+        // The gate stays closed: that the work ends shows that it was cancelled.
         while inner.count + outer.count > 0 { try await nextTurn() }
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("What flights bring that nobody waits for", .timeLimit(.minutes(1)))
+@Suite("The results of flights without waiters", .timeLimit(.minutes(1)))
 struct UnclaimedFlightTests {
     private final class Log: Sendable {
         private let state = Locked<[Int]>([])
@@ -60,7 +60,7 @@ struct UnclaimedFlightTests {
         #expect(log.outputs == [1, 1])
     }
 
-    @Test("what was begun for nobody is unclaimed, unless somebody has joined")
+    @Test("a flight that was begun without waiters is unclaimed, unless a read has joined")
     func launched() async throws {
         flights.launch("k") { 1 }
         while log.outputs != [1] { try await nextTurn() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Flights while nobody tells of changes")
+@Suite("Flights while changes are not heard of")
 struct UntrustedFlightTests {
     private let lower = ProbeLevel(["k": 1])
     private let held = AsyncGate()

@@ -20,7 +20,7 @@ struct MemoryJoinedTests {
         for _ in 0..<8 { _ = try await level.commit(entry.joined, for: "k") }
         #expect(try await level.get("k") == 1)
         #expect(log.all.isEmpty)
-        // Whoever has not joined writes.
+        // A read that has not joined writes.
         _ = try await level.commit(entry, for: "k")
         #expect(log.causes == [.replaced])
     }

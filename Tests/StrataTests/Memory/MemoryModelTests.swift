@@ -1,7 +1,8 @@
 import Strata
 import Testing
 
-/// Random operations beside a plain model, which hears of removals: what the level has must be what came and has not left.
+/// Random operations beside a plain model, which hears of removals: what the level has must be what came and has not
+/// left.
 @Suite("A memory level beside a plain model")
 struct MemoryModelTests {
     enum Kind: CaseIterable {

@@ -167,7 +167,7 @@ struct FetchOptionsTests {
         #expect(MonotonicInstant.now.duration(to: entry.freshUntil) > .seconds(4_000))
     }
 
-    @Test("a read that waits for nobody asks beside a running fetch, and no level keeps what it gets")
+    @Test("a read that does not wait for others asks beside a running fetch, and no level keeps what it gets")
     func beside() async throws {
         let held = Held(next: AsyncGate())
         let cache = memory.compose(Source<String, String> { _ in try await held.fetch() })
@@ -182,7 +182,7 @@ struct FetchOptionsTests {
         #expect(try await cache.get("k") == "value" && held.calls == 2)
     }
 
-    @Test("where nobody fetches it begins a fetch like any other, and others join that")
+    @Test("without a running fetch it begins one like any read, and others join that")
     func leading() async throws {
         let cache = cache()
         let first = Task { try await cache.get("k", ReadOptions(waitsForOthers: false)) }

@@ -39,7 +39,7 @@ struct CacheRegistryTests {
         #expect(try await caches.cache("numbers", Int.self, Int.self).get(1) == 2)
     }
 
-    @Test("a name that nobody has, one that is taken, and an empty one")
+    @Test("a free name, one that is taken, and an empty one")
     func names() throws {
         let caches = CacheRegistry()
         #expect { try caches.cache("numbers", Int.self, Int.self) } throws: { isError($0, .unknownCache) }

@@ -23,7 +23,7 @@ struct CallSourceTests {
         try await cache.get("k", options) { context in try await source.fetch("k", context) }
     }
 
-    // MARK: Who is asked
+    // MARK: Which source is asked
 
     @Test("what memory has is returned without asking, and without making the closure")
     func hit() async throws {

@@ -17,7 +17,7 @@ struct SourceTests {
         return try await memory.entry(for: key, ReadRequest()).map { now.duration(to: $0.freshUntil) }
     }
 
-    @Test("A182 A183 A184 the source's value is stored; then memory answers, and nobody asks the source")
+    @Test("A182 A183 A184 the source's value is stored; then memory answers, and the source is not asked")
     func stored() async throws {
         let cache = cache()
         let (value, trace) = try await cache.getWithTrace("k")
@@ -45,7 +45,7 @@ struct SourceTests {
         #expect(source.calls == 2)
     }
 
-    @Test("A188 a read that nobody awaits looks at nothing")
+    @Test("A188 a read that is not awaited looks at nothing")
     func lazy() async throws {
         let cache = cache()
         let read = { try await cache.get("k") }
@@ -161,7 +161,7 @@ struct SourceTests {
         #expect(entry.staleUntil > entry.freshUntil && entry.staleUntil < .distantFuture)
     }
 
-    @Test("do not store: whoever waits gets the value, nobody keeps it")
+    @Test("do not store: waiting reads get the value, no level keeps it")
     func doNotStore() async throws {
         source.answer(.doNotStore("once"))
         let cache = cache()

@@ -42,7 +42,7 @@ struct StaleBatchTests {
         #expect(try await cache().batchGetSome(["a", "b"]) == ["old a", "new b"])
     }
 
-    @Test("a source that throws CancellationError, though nobody is cancelled, has failed", arguments: [false, true])
+    @Test("a source that throws CancellationError without a cancellation has failed", arguments: [false, true])
     func ownCancellation(isBatch: Bool) async throws {
         try await age("a")
         let cache = memory.compose(Source(failureBackOff: nil) { (_: String) -> String? in throw CancellationError() })

@@ -55,7 +55,7 @@ struct StaleReadTests {
         #expect(try await cache.get("k") == "2")
     }
 
-    @Test("a value in demand is fetched anew before its freshness ends; nobody waits, one fetches")
+    @Test("a value in demand is fetched anew before its freshness ends; no read waits, one fetches")
     func early() async throws {
         try await memory.store(.aged("old", fresh: 60, stale: 60, refresh: -1), for: "k")
         source.hold(gate)
@@ -338,7 +338,7 @@ struct StaleReadTests {
         #expect(source.calls == 1)
     }
 
-    @Test("a fetch that nobody waits for is cancelled when it has had its time, and does not block its key")
+    @Test("a fetch without waiters is cancelled when its time is over, and does not block its key")
     func completionLimit() async throws {
         source.hold(gate)
         let policy = FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(20))

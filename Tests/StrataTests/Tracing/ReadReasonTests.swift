@@ -117,7 +117,7 @@ struct ReadReasonTests {
 
     // MARK: Composition
 
-    @Test("memory above a level: missed, filled; then a hit asks nobody")
+    @Test("memory above a level: missed, filled; then a hit asks no other level")
     func filled() async throws {
         let cache = memory().compose(lower)
         #expect(try await account(cache) == ["memory miss (absent)", "memory stored"])
@@ -126,7 +126,7 @@ struct ReadReasonTests {
         #expect(try await account(cache) == ["memory miss (removed)"])
     }
 
-    @Test("what somebody below has changed is void above; by what is told, as long as it is known")
+    @Test("a change below voids the entry above; the trace names the cause while that is known")
     func voided() async throws {
         let gate = FillGate()
         let cache = memory().compose(Gated(gate, lower))

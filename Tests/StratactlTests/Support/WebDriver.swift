@@ -118,7 +118,7 @@ struct WebDriver: Sendable {
         return try await send("se/log", ["type": "browser"], [Line].self).map(\.message)
     }
 
-    /// Has the page drawn as for somebody who wants dark colours.
+    /// Has the page drawn in dark colours.
     func goDark() async throws {
         let feature = ["name": "prefers-color-scheme", "value": "dark"]
         try await tell(

@@ -44,7 +44,7 @@ struct HistoryFile: Sendable {
         self.lost = Self.lost(claimed: claimed, present: UInt64(present), openBlocks, dropped)
     }
 
-    /// What was claimed and is not there, without what nobody had taken yet and what found no room in the first place.
+    /// What was claimed and is not there, less what was not taken yet and what found no room in the first place.
     private static func lost(
         claimed: UInt64,
         present: UInt64,

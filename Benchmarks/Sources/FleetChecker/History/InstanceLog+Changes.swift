@@ -51,7 +51,7 @@ extension InstanceLog {
     ///   - version: For a key, a version known to be written before; 0 if unknown. The check adds by itself what all
     ///     instances had written by then.
     ///   - body: The invalidation.
-    /// - Throws: What `body` throws, after the failure is recorded: a failed invalidation obliges nobody.
+    /// - Throws: What `body` throws, after the failure is recorded: a failed invalidation requires nothing.
     /// - Returns: What `body` returns.
     public func invalidate<Result>(
         _ scope: InvalidationScope,
@@ -72,13 +72,13 @@ extension InstanceLog {
     /// Puts a value into the cache and records it: when it returns, readers are obliged to see that version or a newer
     /// one.
     ///
-    /// Other than an invalidation it says nothing of what others wrote meanwhile. A set of an old value after a newer
+    /// Unlike an invalidation, it says nothing about what others wrote meanwhile. A set of an old value after a newer
     /// one's invalidation is a fault of the caller that the check reports as the cache's: write and set from one place.
     ///
     /// - Parameters:
     ///   - value: The value that is set.
     ///   - body: The set.
-    /// - Throws: What `body` throws, after the failure is recorded: a failed set obliges nobody.
+    /// - Throws: What `body` throws, after the failure is recorded: a failed set requires nothing.
     /// - Returns: What `body` returns.
     public func set<Result>(_ value: VersionedValue, _ body: () async throws -> Result) async rethrows -> Result {
         let set = begin(.set, value.key, version: value.version)

@@ -1,7 +1,7 @@
 /// An operation that has begun and whose end is still to be recorded.
 ///
 /// If the end never comes, because the process was killed in it, the operation counts as begun only: a write may have
-/// been made or not, an invalidation obliges nobody.
+/// been made or not, an invalidation requires nothing.
 public struct OngoingEvent: Sendable {
     let spool: RecordSpool
     let place: RecordSpool.Place

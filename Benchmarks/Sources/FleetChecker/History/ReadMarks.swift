@@ -14,6 +14,6 @@ public struct ReadMarks: OptionSet, Sendable, Hashable {
     public static let stale = ReadMarks(rawValue: 1)
     /// The value was handed out as suspect: the cache could not hear of changes at the time.
     public static let suspect = ReadMarks(rawValue: 2)
-    /// The value was read together with others, by one call: how long that took says nothing of this one.
+    /// The value was read together with others, by one call: how long that took says nothing about this one.
     public static let together = ReadMarks(rawValue: 4)
 }

@@ -3,7 +3,7 @@ import Synchronization
 /// Room for records in a file that grows by mapped segments: appending is an atomic addition and four stores.
 ///
 /// The memory is the file's own, so what has been appended is there for the reader even if the process is killed in
-/// the next instant. Half way through a segment the next one is made ready, so that nobody waits for it.
+/// the next instant. Half way through a segment the next one is made ready, so that no caller waits for it.
 ///
 /// Proof of `Sendable`: `file`, `header` and `segmentLimit` never change; `segments` points to atomics, each of which
 /// goes from 0 to the address of a mapping once, under the lock `growth`, and back never; records are claimed through

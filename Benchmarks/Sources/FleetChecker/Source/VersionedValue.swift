@@ -1,6 +1,6 @@
 /// A value that says which key it belongs to, which version of it it is, and who wrote it.
 ///
-/// This is what a fleet under test caches instead of products or pages: whoever reads one can tell an old value from
+/// This is what a fleet under test caches instead of products or pages: a reader can tell an old value from
 /// a new one, another key's value from the right one, and a damaged or invented one from both.
 public struct VersionedValue: Sendable, Hashable, Codable {
     /// The key the value was made for.
@@ -9,7 +9,7 @@ public struct VersionedValue: Sendable, Hashable, Codable {
     public let version: UInt64
     /// The instance that wrote this version; 0 for the initial version.
     public let writer: UInt16
-    /// A number that follows from the run's seed and the other fields, and that nobody else can guess.
+    /// A number that follows from the run's seed and the other fields and cannot be guessed without the seed.
     public let salt: UInt64
 
     /// Puts a value together from its parts, as a decoder does.

@@ -1,7 +1,7 @@
 /// A time in which a primary confirmed changes that its successor may not have.
 ///
-/// Replication passes on a beginning of what the old primary did. So who knows one change that the successor has knows that
-/// it has all that was confirmed before that one was sent.
+/// Replication passes on a beginning of what the old primary did. So who knows one change that the successor has knows
+/// that it has all that was confirmed before that one was sent.
 public struct FailoverLoss: Sendable, Hashable {
     /// What was confirmed by then the successor has, by ``HistoryClock``.
     public var from: UInt64

@@ -85,8 +85,8 @@ struct FetchCheck {
         }
     }
 
-    /// A fetch of another instance that still runs and that nothing has voided; nil as well where the one that begins is of an
-    /// instance that was too slow to see the other's lease.
+    /// A fetch of another instance that still runs and that nothing has voided; nil as well where the one that begins
+    /// is of an instance that was too slow to see the other's lease.
     private func culprit(for fetch: HistoryEvent, in running: inout [RunningFetches]) -> HistoryEvent? {
         guard rules.ownHardships[fetch.instance]?.contains(fetch.start) != true else { return nil }
         let voided = voidedUntil(fetch.start)
@@ -107,8 +107,8 @@ struct FetchCheck {
 
     /// Fetches that began by then have no lease any more by `time`, or never had one.
     ///
-    /// An invalidation that had begun, a fault or its recovery, or a failover that may have lost the lease, came between; a lease
-    /// that the successor has is excused as well.
+    /// An invalidation that had begun, a fault or its recovery, or a failover that may have lost the lease, came
+    /// between; a lease that the successor has is excused as well.
     ///
     /// 0 if there was none.
     private func voidedUntil(_ time: UInt64) -> UInt64 {

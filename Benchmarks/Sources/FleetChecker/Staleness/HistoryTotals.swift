@@ -22,9 +22,9 @@ public struct HistoryTotals: Sendable, Hashable {
     public internal(set) var unknownWrites = 0
     /// Invalidations of all scopes and outcomes, sets included.
     public internal(set) var invalidations = 0
-    /// Invalidations that failed or never returned: they oblige nobody.
+    /// Invalidations that failed or never returned: they require nothing.
     public internal(set) var unknownInvalidations = 0
-    /// Invalidations of a tag that the checker was not told the keys of: they oblige nobody either, which may hide
+    /// Invalidations of a tag that the checker was not told the keys of: they require nothing either, which may hide
     /// violations.
     public internal(set) var unmappedInvalidations = 0
     /// Faults marked.

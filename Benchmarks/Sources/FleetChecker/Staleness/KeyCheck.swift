@@ -54,8 +54,8 @@ struct KeyCheck {
         atRisk = required(risked)
     }
 
-    /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with what it gave, and once more
-    /// if it has waited in vain.
+    /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with what it gave, and
+    /// once more if it has waited for nothing.
     func judge(into findings: inout Findings) {
         var sound: [MonotoneReads.Read] = []
         var lost: Set<VersionTimeline.Step> = []
@@ -91,7 +91,8 @@ struct KeyCheck {
                     get,
                     version: get.version,
                     "gave \(formatter.version(get.version)), when one that ended "
-                        + "\(formatter.span(get.start - earlier.end)) before had given \(formatter.version(earlier.version))"
+                        + "\(formatter.span(get.start - earlier.end)) before had given "
+                        + formatter.version(earlier.version)
                 )
             }
         }
@@ -99,7 +100,7 @@ struct KeyCheck {
         findOrphanWaits(into: &findings)
     }
 
-    /// Finds reads that waited while nobody fetched.
+    /// Finds reads that waited while no instance fetched.
     private func findOrphanWaits(into findings: inout Findings) {
         guard let rule = rules.orphanWaits else { return }
         let long = gets.filter {
@@ -115,7 +116,8 @@ struct KeyCheck {
                     .orphanWait,
                     get,
                     version: get.version,
-                    "took \(formatter.span(get.end - get.start)), \(formatter.span(gap)) of it while nobody fetched the key"
+                    "took \(formatter.span(get.end - get.start)), \(formatter.span(gap)) of it "
+                        + "while no instance fetched the key"
                 )
             }
         }
@@ -133,7 +135,7 @@ struct KeyCheck {
             findings.report(.thinAir, start: get.start) {
                 let reason =
                     written.map { "whose write began \(formatter.span($0 - get.end)) after the get had ended" }
-                    ?? "which nobody had written"
+                    ?? "which no write had made"
                 return formatter.violation(
                     .thinAir,
                     get,
@@ -196,7 +198,8 @@ struct KeyCheck {
                 get,
                 version: get.version,
                 staleness: age.nanoseconds,
-                "gave \(formatter.version(get.version)), when an invalidation of version \(age.cause.version) by \(cause) "
+                "gave \(formatter.version(get.version)), "
+                    + "when an invalidation of version \(age.cause.version) by \(cause) "
                     + "had returned \(formatter.span(age.nanoseconds)) before; the bound is \(formatter.span(limit))"
             )
         }

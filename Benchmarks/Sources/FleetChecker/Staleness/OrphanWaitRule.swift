@@ -1,10 +1,10 @@
-/// The rule that nobody waits for a value that nobody fetches.
+/// The rule that no read waits for a value that no instance fetches.
 ///
-/// A read may last as long as some instance fetches its key, and for ``limit`` beside that. Whoever waits longer waits for
-/// somebody who has left: for a lease whose holder is gone, or for news that nobody sends. Reads of all outcomes count, also
-/// those that fail, but not those of several keys at once (``ReadMarks/together``). A read is excused
-/// when a fault lasted at any time of it, or within ``StalenessBounds/recovery`` before it. Of a time without a fetch, what was
-/// one of ``StalenessChecker/hardships`` does not count.
+/// A read may last as long as some instance fetches its key, and for ``limit`` beside that. A read that waits longer
+/// waits for an instance that has left: for a lease whose holder is gone, or for news that is never sent. Reads of all
+/// outcomes count, also those that fail, but not those of several keys at once (``ReadMarks/together``). A read is
+/// excused when a fault lasted at any time of it, or within ``StalenessBounds/recovery`` before it. Of a time without a
+/// fetch, what was one of ``StalenessChecker/hardships`` does not count.
 public struct OrphanWaitRule: Sendable, Hashable {
     /// How long a read may last while no instance fetches its key, in one piece.
     public var limit: Duration

@@ -15,7 +15,7 @@ struct OrphanWaits {
         }
     }
 
-    /// The longest time within these two in which nobody fetched, without what of it was a hardship.
+    /// The longest time between these two in which no instance fetched, less the hardships in it.
     ///
     /// O(log n), and O(log n) for each interval within.
     func longestGap(from start: UInt64, to end: UInt64, without hardships: FaultWindows) -> UInt64 {

@@ -1,6 +1,6 @@
-/// From when on which version of one key must be seen, because an invalidation had returned.
+/// The versions of one key that reads must see because an invalidation had returned, and from when on.
 struct RequiredVersions {
-    /// What obliges all instances, or one.
+    /// What is required of all instances, or of one.
     private struct Timelines {
         var lasting = VersionTimeline()
         /// What tags' and whole invalidations have left, by how many losses had ended before they began.
@@ -13,7 +13,7 @@ struct RequiredVersions {
 
     /// Takes all invalidations that touch the key.
     ///
-    /// One that failed, or that never returned, obliges nobody.
+    /// One that failed, or that never returned, requires nothing.
     ///
     /// An invalidation speaks for the version that its caller knew, and for all that any instance had finished writing
     /// when it began; a set for its own version alone.

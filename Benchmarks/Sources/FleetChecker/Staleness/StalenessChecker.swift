@@ -14,13 +14,13 @@
 /// What it finds, each read counted once:
 /// - a read that began later than the bound after an invalidation had returned, and gave an older version than that one
 ///   spoke for;
-/// - a version that nobody had begun to write when the read ended, a value that does not fit the run, another key's
+/// - a version that no write had begun to make when the read ended, a value that does not fit the run, another key's
 ///   value;
 /// - if asked, an instance's older read after a newer one (``monotoneReads``), two instances that fetch one key at
-///   the same time (``oneFetch``), and a read that waits while nobody fetches its key (``orphanWaits``).
+///   the same time (``oneFetch``), and a read that waits while no instance fetches its key (``orphanWaits``).
 ///
-/// What ended in an unknown way is taken in favour of the cache: an invalidation that failed or never returned obliges
-/// nobody; a write whose process was killed may be seen or not.
+/// What ended in an unknown way is taken in favour of the cache: an invalidation that failed or never returned requires
+/// nothing; a write whose process was killed may be seen or not.
 public struct StalenessChecker: Sendable {
     /// How old values may be.
     public var bounds: StalenessBounds
@@ -35,27 +35,29 @@ public struct StalenessChecker: Sendable {
     /// Whether two instances may not fetch a key at the same time; nil, the default, to count fetches and report
     /// nothing.
     public var oneFetch: OneFetchRule?
-    /// Whether a read may not wait while nobody fetches its key; nil, the default, if it may.
+    /// The rule that a read does not wait while no instance fetches its key; nil, the default, if it may.
     public var orphanWaits: OrphanWaitRule?
-    /// The labels of faults that damage what invalidations of tags and of everything have left behind, and nothing else.
+    /// The labels of faults that damage what invalidations of tags and of everything have left behind, and nothing
+    /// else.
     ///
-    /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
-    /// one. That of a key goes on to oblige.
+    /// Such an invalidation requires nothing from the beginning of the next of these faults, nor if it began before the
+    /// end of one. That of a key goes on to oblige.
     public var losses: Set<String> = []
     /// The labels of faults by which an instance or the way to its servers is too slow to do what it does in time.
     ///
-    /// They excuse what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after; one that an instance has
-    /// recorded as its own excuses pairs with this instance only. While they last, no wait counts for ``orphanWaits``. Nothing
-    /// else is excused.
+    /// They excuse what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after; one that an
+    /// instance has recorded as its own excuses pairs with this instance only. While they last, no wait counts for
+    /// ``orphanWaits``. Nothing else is excused.
     ///
     /// None by default.
     public var hardships: Set<String> = []
     /// How long after its end one of ``hardships`` still counts; 2 s by default.
     public var hardshipRecovery: Duration = .seconds(2)
-    /// Whether an invalidation that failed while a fault lasted, or within ``StalenessBounds/recovery`` after it, obliges from
-    /// the end of that time on: a cache repeats it.
+    /// Whether an invalidation that failed while a fault lasted, or within ``StalenessBounds/recovery`` after it,
+    /// obliges from the end of that time on: a cache repeats it.
     ///
-    /// Asked only of instances whose life is recorded (``InstanceLog/begin()``) and lasted until then. Not asked by default.
+    /// Asked only of instances whose life is recorded (``InstanceLog/begin()``) and lasted until then. Not asked by
+    /// default.
     public var repeatsFailed = false
     /// Keys whose changes may fail for other reasons than a fault, so that nothing repeats them.
     public var neverRepeatedKeys: Set<Int> = []
@@ -65,7 +67,7 @@ public struct StalenessChecker: Sendable {
     public var failovers: [FailoverLoss] = []
     /// How old a value may be that a failover has brought back, counted from the change that was lost.
     ///
-    /// Zero by default: the lifetime of values has to be added by whoever knows it.
+    /// Zero by default: add the lifetime of values where you know it.
     public var failoverBound: Duration = .zero
     /// How many violations of each kind are told in full: the first in time.
     ///

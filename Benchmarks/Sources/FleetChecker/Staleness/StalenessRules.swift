@@ -33,7 +33,7 @@ struct StalenessRules {
     let ownHardships: [UInt32: FaultWindows]
     /// All of these without recovery.
     let hardTimes: FaultWindows
-    /// Until when each instance has lived; nil if failed changes oblige nobody.
+    /// Until when each instance has lived; nil if failed changes require nothing.
     private var lives: [UInt32: UInt64]?
     private let neverRepeated: Set<Int>
     private let normal: [Limit]

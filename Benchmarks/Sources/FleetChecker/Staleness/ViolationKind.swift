@@ -4,7 +4,7 @@ public enum ViolationKind: String, Sendable, Hashable, Codable, CaseIterable {
     case stale
     /// The same within the fleet's bound, but beyond the bound for the reading instance's own invalidations.
     case ownStale = "own_stale"
-    /// A read gave a version that nobody had begun to write when it ended.
+    /// A read gave a version that no write had begun to make when the read ended.
     case thinAir = "thin_air"
     /// A read gave a value that the run's source cannot have made: damaged, invented, or of another run.
     case forged
@@ -14,6 +14,6 @@ public enum ViolationKind: String, Sendable, Hashable, Codable, CaseIterable {
     case backwards
     /// Two instances fetched the same key at the same time without an excuse.
     case doubleFetch = "double_fetch"
-    /// A read waited while nobody fetched its key.
+    /// A read waited while no instance fetched its key.
     case orphanWait = "orphan_wait"
 }

@@ -1,7 +1,7 @@
 /// When each version of one key was written, as far as it is known.
 ///
 /// A process that is killed in a write may have counted the version up without recording which one it was. So a version
-/// that was seen and that nobody recorded is granted to such a write, one version to each at most, and only if that
+/// that was seen and not recorded is granted to such a write, one version to each at most, and only if that
 /// write had begun when the version was first seen. Sorting both by time and granting in that order finds
 /// a complete assignment if there is one.
 struct WrittenVersions {
@@ -10,7 +10,7 @@ struct WrittenVersions {
     private var granted: [UInt64: UInt64] = [:]
     private var returned = VersionTimeline()
 
-    /// Takes the writes of a key, and its reads to find the versions that nobody recorded.
+    /// Takes the writes of a key, and its reads to find the versions that were not recorded.
     init(initialVersion: UInt64, writes: [HistoryEvent], gets: [HistoryEvent]) {
         self.initialVersion = initialVersion
         known = writes.filter { $0.version > initialVersion }.map { ($0.version, $0.start) }
@@ -45,7 +45,7 @@ struct WrittenVersions {
         return index < known.count && known[index].version == version ? known[index].start : nil
     }
 
-    /// When the write of a version began; nil if nobody wrote it.
+    /// When the write of a version began; nil if no write made it.
     ///
     /// The initial version was there from the beginning, versions below it never were.
     func start(of version: UInt64) -> UInt64? {

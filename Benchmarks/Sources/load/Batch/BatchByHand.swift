@@ -4,7 +4,7 @@ import StrataRedis
 /// The least that a batch through memory, Redis and a source can be: MGET, a lock and a value for each key that is
 /// missing, all of them sent at once.
 ///
-/// No envelope, version, invalidation, flight, limit or outage; nobody waits for a lock that another has.
+/// No envelope, version, invalidation, flight, limit or outage; no caller waits for a lock that another has.
 struct BatchByHand: Sendable {
     let memory: MemoryLevel<String, String>
     let redis: RedisClient

@@ -63,7 +63,7 @@ struct ChurnLoad: AsyncParsableCommand {
         return cache
     }
 
-    /// Reads entries into memory that somebody else has put into Redis.
+    /// Reads entries into memory that another client has put into Redis.
     private func fill(_ cache: Cache, _ keys: [String], writtenBy theirs: RedisClient) async throws {
         let writer = Level(theirs, keyspace: cache.lower.keyspace, coherence: .none)
         try await write(keys, writer)

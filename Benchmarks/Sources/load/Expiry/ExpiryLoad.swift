@@ -3,7 +3,8 @@ import Strata
 import StrataRedis
 import StrataTesting
 
-/// `load expiry`: what the source feels when many values were filled at once, and whether anybody waits for a hot one.
+/// `load expiry`: what the source feels when many values were filled at once, and whether any caller waits for a hot
+/// one.
 struct ExpiryLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "expiry",

@@ -13,7 +13,7 @@ final class Member<Order: Encodable & Sendable, Answer: Decodable & Sendable>: S
     ///
     /// - Parameters:
     ///   - arguments: The subcommand and its options.
-    ///   - url: The server, in the environment, where a password in it is not shown to everybody on the machine.
+    ///   - url: The server, in the environment, where other users of the machine cannot see a password in it.
     /// - Throws: `HarnessError` when the system refuses.
     init(_ arguments: [String], url: String) async throws {
         process = try await InstanceProcess.start(

@@ -6,7 +6,7 @@ import Synchronization
 /// is never renewed, and whoever did not get it is woken through a list.
 ///
 /// No memory, envelope, lifetime, invalidation, deadline of a caller, failure that is shared, or outage. Every process
-/// must ask, or somebody's wake-up is left over.
+/// must ask, or a wake-up is left over.
 final class FetchByHand: Sendable {
     private let redis: RedisClient
     private let processes: Int

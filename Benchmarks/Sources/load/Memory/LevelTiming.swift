@@ -83,7 +83,7 @@ enum LevelTiming {
         return (ThreadTime.nanoseconds - start) / Double(keys.count)
     }
 
-    /// How often memory was asked for while all keys were read; `nil` where that cannot be told.
+    /// How often memory was asked for while all keys were read; `nil` if that cannot be told.
     static func allocations<Level: CacheLevel>(_ level: Level, _ keys: [Level.Key]) async throws -> Int? {
         let before = strata_allocations()
         _ = try await reads(level, keys)

@@ -1,7 +1,7 @@
 import Strata
 import Synchronization
 
-/// What a hub of observers has for the hot path: the kinds that somebody wants, as bits.
+/// What a hub of observers has for the hot path: the kinds that an observer wants, as bits.
 final class WantedKinds: Sendable {
     let bits = Atomic<UInt32>(0)
 }
@@ -29,8 +29,8 @@ struct Forwarding: CacheLevel {
     func removeAll() async throws { try await base.removeAll() }
 }
 
-/// The same, which also looks whether somebody observes hits, as memory has done by then: what it takes longer is what
-/// that look costs.
+/// The same, which also looks whether hits are observed, as memory has done by then: what it takes longer is what that
+/// look costs.
 struct AskingTwice: CacheLevel {
     let base: MemoryLevel<String, Product>
     let wanted = WantedKinds()

@@ -2,7 +2,7 @@ import Foundation
 
 /// The memory of this process that stands in the machine's.
 enum ResidentSize {
-    /// In bytes; `nil` where there is no `/proc`.
+    /// In bytes; `nil` if there is no `/proc`.
     static var bytes: Int? {
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii) else { return nil }
         let fields = text.split(separator: " ")

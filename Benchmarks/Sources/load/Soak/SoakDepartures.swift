@@ -30,7 +30,7 @@ final class SoakDepartures: Sendable {
         return true
     }
 
-    /// Whether somebody who is about to leave waits for a key.
+    /// Whether a task that is about to leave waits for a key.
     func awaits(_ key: Int) -> Bool { callers.withLock { $0[key] != nil } }
 
     /// The fetch of a key has ended.

@@ -11,7 +11,7 @@ actor SoakFleet {
     }
 
     /// After how long a killed instance has a successor: once what it had sent last cannot come to the server any more.
-    private static let mourning: Duration = .milliseconds(1_300)
+    private static let replacementDelay: Duration = .milliseconds(1_300)
 
     /// How long an instance may take to read every key, or to end its work: no read lasts longer than a minute.
     private static let answerTimeout: Duration = .seconds(300)
@@ -61,7 +61,7 @@ actor SoakFleet {
     func kill(_ number: Int) async throws {
         if let status = slots[number].member.process.exitStatus { noteCrash(number, status) }
         try await slots[number].member.process.kill()
-        try await Task.rest(for: Self.mourning)
+        try await Task.rest(for: Self.replacementDelay)
         let successor = try await begin(number, life: slots[number].lives, slots[number].proxy)
         slots[number].lives += 1
         slots[number].member = successor

@@ -30,7 +30,7 @@ enum SoakOptions {
         if options.source == .never, hasFetched { return "a read of what is cached has asked the source" }
         guard hasValue else { return nil }
         if options.staleness == .never, trace.state != .fresh { return "a read of fresh values gave one that is not" }
-        // The age is measured after the read: what a loaded machine adds to it is nobody's fault.
+        // The age is measured after the read: what a loaded machine adds to it is no fault of the cache.
         if let longest = options.maximumAge, let age = trace.age,
             age > longest + trace.duration + .milliseconds(250)
         {

@@ -8,8 +8,8 @@ import Synchronization
 /// All the time it asks the server for nothing, by the connection that the caches use, and looks how long that took. A
 /// read is a few such round trips, and after half a second of them a cache goes on without Redis, as it should: then it
 /// may fetch a key beside another instance. So slow beats are marked as ``label``, which excuses that; their time does
-/// not count where a read waits while nobody fetches, and nothing else is excused. `soak.starved_ms` is their length in
-/// all instances together: on a quiet machine little beside what faults make slow.
+/// not count where a read waits while no instance fetches, and nothing else is excused. `soak.starved_ms` is their
+/// length in all instances together: on a quiet machine little beside what faults make slow.
 final class SoakPulse: Sendable {
     /// The name of the mark.
     static let label = "starved"

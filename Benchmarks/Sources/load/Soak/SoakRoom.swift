@@ -71,7 +71,7 @@ enum SoakRoom: String, CaseIterable {
         allCases.map { $0.keys(settings).upperBound }.max() ?? settings.keys
     }
 
-    /// Whether a key is set, by one instance and one task at a time; all others are removed after a write, by anybody.
+    /// Whether a key is set, by one instance and one task at a time; all others are removed after a write, by any task.
     ///
     /// Two that set a key at once would leave the older value behind if it comes last, with any cache.
     static func isSet(_ key: Int, _ settings: SoakSettings) -> Bool {

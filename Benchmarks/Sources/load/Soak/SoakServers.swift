@@ -137,7 +137,7 @@ final class SoakServers: Sendable {
         }
     }
 
-    /// Where proxies of instances lead; `nil` where servers tell their own addresses.
+    /// Where proxies of instances lead; `nil` if servers tell their own addresses.
     var endpoint: TestEndpoint? {
         if case .single(let server) = backing { server.tlsEndpoint ?? server.endpoint } else { nil }
     }

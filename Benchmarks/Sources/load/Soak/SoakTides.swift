@@ -34,7 +34,7 @@ struct SoakTides: Sendable {
     private let servers: SoakServers
     private let prefix: String
 
-    /// - Returns: `nil` where no instance chooses, or a script would need to know the slots of its keys.
+    /// - Returns: `nil` if no instance chooses, or a script would need to know the slots of its keys.
     init?(_ servers: SoakServers, _ settings: SoakSettings) {
         guard settings.tracking.contains("automatic"), settings.topology != .cluster else { return nil }
         self.servers = servers

@@ -65,7 +65,7 @@ extension SoakTraffic {
         }
     }
 
-    /// Reloads a value that is there, and leaves when the fetch has ended; then reads it as everybody does.
+    /// Reloads a value that is there, and leaves when the fetch has ended; then reads it as all others do.
     private func leave(_ key: Int, after delay: UInt64) async {
         await read(key)
         let hasLeft = await caches.departures.read(key, leavingAfter: delay) { [self] in await read(key, .reload) }

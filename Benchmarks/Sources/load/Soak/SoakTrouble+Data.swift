@@ -46,7 +46,7 @@ extension SoakTrouble {
         }
     }
 
-    /// Waits until the marks are such that invalidations succeed; removes them if nobody has set them right.
+    /// Waits until the marks are such that invalidations succeed; removes them if no instance has set them right.
     private func expectHealed(_ marks: String) async throws {
         let end = ContinuousClock.now + Self.healing
         while .now < end {

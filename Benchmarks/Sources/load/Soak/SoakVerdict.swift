@@ -40,7 +40,7 @@ struct SoakVerdict {
     /// - Parameters:
     ///   - settings: The run's.
     ///   - calmBound: How old a value may be when nothing has been wrong for a while.
-    ///   - orphanWait: How long a read may wait while nobody fetches its key and nothing has been wrong.
+    ///   - orphanWait: How long a read may wait while no instance fetches its key and nothing has been wrong.
     init(_ settings: SoakSettings, calmBound: Duration, orphanWait: Duration) {
         self.settings = settings
         self.orphanWait = orphanWait

@@ -124,7 +124,7 @@ final class VerifyWork: Sendable {
         while !Task.isCancelled {
             try? await Task.rest(for: .milliseconds(Int.random(in: rest / 2...rest * 3 / 2)))
             guard works.load(ordering: .relaxed), let key = own.randomElement() else { continue }
-            // What fails obliges nobody, and is tried again with the next change.
+            // A change that fails promises nothing, and is tried again with the next one.
             try? await change(key, VerifyChange.allCases.randomElement() ?? .set)
         }
     }

@@ -1,6 +1,6 @@
 import StrataTesting
 
-/// redis-benchmark, which everybody with a Redis has.
+/// redis-benchmark, which comes with Redis.
 enum Yardstick {
     struct Failure: Error, CustomStringConvertible {
         let description: String

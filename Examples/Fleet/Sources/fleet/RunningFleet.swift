@@ -15,7 +15,7 @@ final class RunningFleet {
                     "instance", "--folder", folder, "--keyspace", keyspace, "--memory-milliseconds",
                     "\(memoryMilliseconds)",
                 ],
-                // In the environment, where a password in it is not shown to everybody on the machine.
+                // In the environment, where other users of the machine cannot see a password in it.
                 environment: ["STRATA_REDIS_URL": url]
             )
             started.append(RunningInstance(process))

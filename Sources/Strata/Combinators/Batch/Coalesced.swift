@@ -1,12 +1,12 @@
 /// A level whose single reads of the same moment go down as one read of several keys.
 ///
-/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full, they
-/// are asked for together. Nobody gets another key's failure, and no other key is asked for again for the sake of one that has
-/// failed.
+/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full,
+/// they are asked for together. No read gets another key's failure, and no other key is asked for again because of one
+/// that has failed.
 ///
-/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
-/// their own, and with read traces, go down alone, and so do those of which a condition has been asked already, and those for
-/// which a level above has an old value: they wait for less long, and their source is told of it.
+/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options
+/// of their own or with read traces go down alone. So do reads whose condition was asked already, and reads for which a
+/// level above has an old value: these wait for less time, and their source is told of that value.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -26,7 +26,7 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         collection = Collection(window: window, limit: max(1, limit), base.clock ?? .current) { keys, left in
             var request = ReadRequest()
             request.left = left
-            // Some of those who ask may: it only has rights taken early.
+            // Some of the callers may: it only has rights taken early.
             request.writesLater = true
             return try await base.outcomes(for: keys, request)
         }
@@ -40,7 +40,7 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
             !request.hasFallback
         else { return try await base.entry(for: key, request) }
         let left = LeftFlights()
-        // Fetches that the common read has left go on for all who have asked.
+        // Fetches that the common read has left go on for all its callers.
         defer { if !left.isEmpty { request.left?.add(left) } }
         if let outcome = try await collection.outcome(of: key, left) { return try outcome.get() }
         try Task.checkCancellation()
@@ -83,8 +83,8 @@ extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
     ///
     /// - Parameters:
-    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those
-    ///     that are ready to run only.
+    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits only for
+    ///     reads that are ready to run.
     ///   - limit: How many keys are asked for together at most.
     /// - Returns: The level with its window.
     public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Coalesced<Self> {
@@ -104,7 +104,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
 
         private let state = Locked(State())
-        /// What came of it: who has a place may ask for it after the read has ended.
+        /// The outcome: a caller that has a place may ask for it after the read has ended.
         let answer = Locked<[KeyOutcome<Value>]?>(nil)
         /// The fetches that it has left.
         let left = LeftFlights()
@@ -167,7 +167,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     var waiting: Int { open.withLock { $0 }?.read.waiting ?? 0 }
 
-    /// What came of a key in the common read.
+    /// The outcome of a key in the common read.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -180,7 +180,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         defer { if !hasValue { left.add(batch.left) } }
         let outcomes = try await batch.read.join(0) { [self] _ in
             if let answer = batch.answer.withLock({ $0 }) { return answer }
-            // Also when all who were there have left: nobody asks for their keys then.
+            // Also when all callers have left: their keys are not asked for then.
             defer { close(batch) }
             if window > .zero { try await batch.wait(for: window, clock) } else { await Task.yield() }
             close(batch)

@@ -21,7 +21,7 @@ extension Collection where Element: Sendable {
 }
 
 extension ReadRequest {
-    /// Takes down that several keys have failed together.
+    /// Notes that several keys have failed together.
     ///
     /// - Throws: The error, unless failures are left out; `CancellationError`.
     package func leaveOut(_ keys: some Sequence<any Hashable & Sendable>, _ error: any Error) async throws {
@@ -30,7 +30,7 @@ extension ReadRequest {
 
     /// The result of `body`; `nil` when it fails and failures are left out.
     ///
-    /// A task that is cancelled has not failed: it ends as cancelled. What has failed is taken down with the key.
+    /// A task that is cancelled has not failed: it ends as cancelled. A failure is noted with its key.
     package func leavingOut<Result>(
         _ key: any Hashable & Sendable,
         _ body: () async throws -> Result?

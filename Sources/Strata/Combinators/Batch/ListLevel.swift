@@ -13,8 +13,8 @@
 /// let pages = products.allBatch().transformKeys { (page: Page) in page.productIDs }
 /// ```
 ///
-/// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere, levels above
-/// keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
+/// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere,
+/// levels above do not keep what is returned, as one ticket cannot stand for many keys: put memory below the batch.
 public struct ListLevel<Base: CacheLevel>: WrappingLevel {
     /// Lists of the level's keys.
     public typealias Key = [Base.Key]
@@ -45,8 +45,8 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
 
     /// Stores each pair, all at the same time; all are tried.
     ///
-    /// That several have no value together says of none that it has none: nothing is stored, and what a read has found so below
-    /// leaves what is there. Where a user says so, they are removed.
+    /// An absence of several keys together does not say which of them has no value, so nothing is stored. One that a
+    /// read has found below leaves what is there; one that a user sets removes all the keys.
     ///
     /// - Throws: ``CacheError/Code/countMismatch`` before anything is stored; the error of the key that failed;
     ///   ``CacheError/Code/levelsFailed`` when several did.
@@ -54,7 +54,7 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
         if case .value(let values) = entry.content, values.count != keys.count {
             throw CacheError(code: .countMismatch, message: "\(keys.count) keys and \(values.count) values")
         }
-        // One of several is missing: which, nobody has said.
+        // One of several is missing, and it is not known which.
         if case .absent = entry.content, keys.count > 1 {
             if !entry.isFill { try await remove(keys) }
             return base.gate == nil ? nil : .void

@@ -1,10 +1,10 @@
-/// What has come of one key of a batch; `nil` where it is not known whether the key was missing or has failed.
+/// The outcome of one key of a batch; `nil` where it is not known whether the key was missing or has failed.
 package typealias KeyOutcome<Value: Sendable> = Result<Entry<Value>?, any Error>?
 
 extension CacheLevel {
-    /// What has come of each of several keys, asked for by one call.
+    /// The outcomes of several keys that one call asked for.
     ///
-    /// A key that fails is no other key's failure. What is thrown has failed all of them.
+    /// A key that fails does not fail the others. An error that the call throws fails all of them.
     package func outcomes(for keys: [Key], _ request: ReadRequest) async throws -> [KeyOutcome<Value>] {
         let notes = FailureNotes()
         let entries = try await entries(for: keys, request.going(on: notes))

@@ -6,7 +6,7 @@
 /// | set, remove, clear | as the level | as the level: the condition is not asked |
 ///
 /// Above another level, a false condition sends the read to that level. Because writes are unconditioned, the value
-/// found there is then kept here all the same.
+/// found there is then kept here nevertheless.
 ///
 /// The condition is asked once for every get; its answer is never remembered. One that throws ends the get with its
 /// error.
@@ -40,7 +40,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     ///
     /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        // Writes are unconditioned, and so is the right to one; a read that only waits was asked about when it began.
+        // Writes are unconditioned, and so is the right to one; for a read that only waits, the condition was asked
+        // when it began.
         if request.rights != nil || request.awaited != nil { return try await base.entry(for: key, request) }
         switch request.answers.answer(of: number) {
         case .holds: break
@@ -65,7 +66,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
         return try await base.entries(of: keys, at: asked, request)
     }
 
-    /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken down.
+    /// The value in the level's memory, if the condition holds and can be asked without suspending; notes its answer.
     @inlinable
     public func resident(
         _ key: Key,

@@ -61,7 +61,7 @@ extension Capped: ConfirmationRelay {}
 extension CacheLevel {
     /// This level with a limit on how many of its reads run at once.
     ///
-    /// - Parameter limit: How many may run at once; less than one counts as one.
+    /// - Parameter limit: How many may run at once; at least one.
     /// - Returns: The level with its limit.
     public func capped(_ limit: Int) -> Capped<Self> {
         Capped(self, FetchLimiter(limit: limit, clock: clock ?? .current))

@@ -3,8 +3,8 @@
 /// A cancelled caller leaves alone; the read below is cancelled when the last caller leaves. Setting or removing a key
 /// voids its flight: its waiters get its result, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. Nobody gets the
-/// failure of a key that is not his.
+/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. No
+/// caller gets the failure of a key that it did not ask for.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
@@ -16,7 +16,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
     /// The level whose reads are pooled.
     public let base: Base
     private let flights: Flights<Base.Key, Entry<Base.Value>?>
-    /// Those of reads whose callers have an old value: they wait for less time than others would.
+    /// Flights of reads whose callers have an old value: they wait for less time than others would.
     private let sparing: Flights<Base.Key, Entry<Base.Value>?>
     /// For a level that has no gate: keys that are one key below void each other's flights.
     private let ownGate: FillGate?
@@ -47,8 +47,8 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     /// Asks the level, or joins a running read of the same key.
     ///
-    /// A read with options of its own is not shared. Reads whose callers have an old value to serve are shared apart from others:
-    /// the level may give them less time.
+    /// A read with options of its own is not shared. Reads whose callers have an old value to serve are shared apart
+    /// from others: the level may give them less time.
     ///
     /// - Throws: What the level throws, to all who joined; `CancellationError` to a caller that is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
@@ -75,8 +75,8 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
             .concurrently { key, ticket in
                 try await request.leavingOut(key) {
                     try await join(key, request.of(key)) { [base] in
-                        // A flight that began after a change must not carry an entry from before it: others will join
-                        // it.
+                        // A flight that began after a change must not carry an entry from before the change: other
+                        // reads will join it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
                         {

@@ -5,8 +5,8 @@
 /// | get | the first level; the fallback when that throws, but not when it misses |
 /// | set, remove, clear, memory pressure | both levels |
 ///
-/// Where the options of a read leave the first level out, the fallback answers. Unlike a composition, a miss of the first level is
-/// the answer, and what the fallback had is not written into the first. A cancellation is not recovered.
+/// Where the options of a read leave the first level out, the fallback answers. Unlike a composition, a miss of the
+/// first level is the answer, and what the fallback had is not written into the first. A cancellation is not recovered.
 ///
 /// ```swift
 /// let sessions = primary.recover(with: replica)
@@ -70,7 +70,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         let failures = notes.all
         guard !failures.isEmpty else { return entries }
         try Task.checkCancellation()
-        // A source's own cancellation is not recovered: it ends a batch, unless that leaves failures out.
+        // A source's own cancellation is not recovered: it ends a batch, unless the batch leaves failures out.
         let cancellation = failures.first { $0 is CancellationError }
         if let cancellation, !request.leavesOutFailures { throw cancellation }
         for error in failures where !(error is CancellationError) { recovers(from: error, request, since: start) }
@@ -88,7 +88,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// What the first level's memory has.
+    /// The value in the first level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
@@ -110,7 +110,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    /// Takes down that the fallback is asked.
+    /// Notes that the fallback is asked.
     private func recovers(from error: any Error, _ request: ReadRequest, since start: MonotonicInstant) {
         recoveries.add()
         request.failed(error, at: first, since: start)

@@ -1,12 +1,12 @@
-/// Runs several works until the first outcome that decides; then cancels the others without waiting for them.
+/// Runs several operations until the first outcome that decides; then cancels the others without waiting for them.
 ///
-/// Each work has a task of its own. A task group would wait for every child: a work that ignores its cancellation would
-/// delay the outcome, and a time limit that comes late is useless.
+/// Each operation has a task of its own. A task group would wait for every child: an operation that ignores its
+/// cancellation would delay the outcome, and a time limit that comes late is useless.
 final class FirstOutcome<Output: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Output, any Error>?
         var tasks: [Task<Void, Never>] = []
-        /// Works that have not ended.
+        /// Operations that have not ended.
         var pending: Int
         /// The outcome if none decides: the latest one.
         var fallback: Result<Output, any Error>?
@@ -26,8 +26,9 @@ final class FirstOutcome<Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - works: Started at the same time; at least one.
     ///   - decides: Whether an outcome ends the race.
-    /// - Returns: What the work that decided returned.
-    /// - Throws: What it has thrown; `CancellationError` when the caller is cancelled, which cancels all works.
+    /// - Returns: What the deciding operation returned.
+    /// - Throws: What the deciding operation threw; `CancellationError` when the caller is cancelled, which cancels all
+    ///   operations.
     static func of(
         _ works: [@Sendable () async throws -> Output],
         decides: @escaping @Sendable (Result<Output, any Error>) -> Bool = { _ in true }
@@ -45,7 +46,7 @@ final class FirstOutcome<Output: Sendable>: Sendable {
         }
     }
 
-    /// The tasks are owned by the race: each ends with its work, or is cancelled when the race is over.
+    /// The race owns the tasks: each ends with its operation, or is cancelled when the race is over.
     private func start(_ work: @escaping @Sendable () async throws -> Output) {
         let task = Task {
             self.arrive(await Result { try await work() })
@@ -73,7 +74,7 @@ final class FirstOutcome<Output: Sendable>: Sendable {
     private func end(_ last: (inout State) -> Result<Output, any Error>?) {
         let ended = state.withLock {
             state -> (CheckedContinuation<Output, any Error>, Result<Output, any Error>, [Task<Void, Never>])? in
-            // A cancellation may come before the works have started; the start checks for it.
+            // A cancellation may come before the operations have started; the start checks for it.
             guard let continuation = state.continuation, let outcome = last(&state) else { return nil }
             defer { (state.continuation, state.tasks, state.isOver) = (nil, [], true) }
             return (continuation, outcome, state.tasks)

@@ -52,7 +52,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The entries of the level that answers first; each level is asked by one call.
     ///
-    /// By ``RaceRule/firstValue`` each key has the first value that comes.
+    /// With ``RaceRule/firstValue`` each key has the first value that comes.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.passesOver(first) {
@@ -67,12 +67,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
             { [self] in try await told(by: first, isFirst: true, of: keys, request) },
             { [self] in try await told(by: second, isFirst: false, of: keys, request) },
         ])
-        // What the other one has failed with is nothing to the caller.
+        // The caller does not get the other one's failure.
         request.leftOut?.add(winner.notes, of: keys, as: keys)
         return winner.entries
     }
 
-    /// The entries of one level, with what has failed there where failures are left out.
+    /// The entries of one level, with its failures where failures are left out.
     private func told(
         by level: some CacheLevel<Key, Value>,
         isFirst: Bool,
@@ -85,7 +85,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return RacedAnswer(entries: entries, notes: notes)
     }
 
-    /// The first value of each key that comes; a miss where there is none, and the failure of a key that no level could tell of.
+    /// The first value of each key; a miss where there is none, and the failure of a key that both levels failed to
+    /// read.
     private func firstValues(of keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let merged = Locked(RacedBatch<Value>(count: keys.count))
         @Sendable func ask(_ level: some CacheLevel<Key, Value>, isFirst: Bool) async -> Bool {
@@ -96,7 +97,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
                 notes.add(error)
             }
             let any = notes.all.first
-            // Where it is not known which have failed, it may be each that has no entry.
+            // Where it is not known which keys have failed, each key without an entry may have.
             let errors = notes.errors(of: keys) ?? found.map { $0 == nil ? any : nil }
             return merged.withLock { merged in
                 merged.add(found.map { pair.marked($0, isFirst: isFirst) }, errors)
@@ -141,14 +142,14 @@ where First.Key == Second.Key, First.Value == Second.Value {
     }
 }
 
-/// What one level has answered in a batch.
+/// The answer of one level in a batch.
 private struct RacedAnswer<Value: Sendable>: Sendable {
     let entries: [Entry<Value>?]
     /// What has failed, where failures are left out.
     let notes: FailureNotes
 }
 
-/// What two levels have told of the keys of a batch.
+/// The answers of two levels for the keys of a batch.
 private struct RacedBatch<Value: Sendable>: Sendable {
     /// The best of each key so far: a value before a miss, a miss before a failure; `nil` for nothing yet.
     private(set) var outcomes: [Result<Entry<Value>?, any Error>?]

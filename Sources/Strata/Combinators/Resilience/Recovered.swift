@@ -27,7 +27,7 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
     ///
     /// - Throws: What the closure throws; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        // Nothing is answered by a read that only waits, or asks for a right.
+        // A read that only waits, or asks for a right, gets no answer here.
         if request.awaited != nil || request.rights != nil { return try await base.entry(for: key, request) }
         do {
             return try await base.entry(for: key, request)
@@ -36,7 +36,7 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
         }
     }
 
-    /// The level's entries, asked for by one call; what the closure makes of the failures of those keys that have failed.
+    /// The level's entries, asked for by one call; for keys that have failed, what the closure makes of the failure.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await base.entries(for: keys, request) }
         let outcomes: [KeyOutcome<Value>]

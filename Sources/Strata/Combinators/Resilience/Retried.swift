@@ -36,14 +36,15 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
     ///
     /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        // Nothing is asked by a read that only waits.
+        // A read that only waits is not tried again.
         if request.awaited != nil { return try await base.entry(for: key, request) }
         return try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
     }
 
     /// The level's entries, each from the first attempt that does not fail; only keys that have failed are tried again.
     ///
-    /// - Throws: What the last attempt has thrown, unless failures are left out; `CancellationError`, also during a pause.
+    /// - Throws: What the last attempt has thrown, unless failures are left out; `CancellationError`, also during a
+    ///   pause.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         var open = Array(keys.indices)
         var found = [Entry<Value>?](repeating: nil, count: keys.count)
@@ -53,7 +54,7 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
             try await retrying { retry in
                 let notes = FailureNotes()
                 let attempt = (retry == 0 ? request : request.anew).going(on: notes)
-                // A call that fails as a whole says nothing of its keys.
+                // A call that fails as a whole says nothing about its keys.
                 isAttributed = false
                 let entries = try await base.entries(of: keys, at: open, attempt)
                 isAttributed = true
@@ -126,7 +127,7 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - policy: How often, and after which pauses.
-    ///   - clock: What measures the pauses; the cache's clock if nothing is said.
+    ///   - clock: What measures the pauses; by default the cache's clock.
     ///   - isWorthIt: Whether an error may go away by itself. Never asked about a cancellation.
     /// - Returns: The level with its retries.
     public func retry(

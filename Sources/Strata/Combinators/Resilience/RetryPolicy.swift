@@ -2,21 +2,21 @@
 ///
 /// | setting | default | why |
 /// |---|---|---|
-/// | times | 2 | what two more attempts do not mend is not a hiccup |
+/// | times | 2 | a failure that outlasts two more attempts is not a hiccup |
 /// | delay | 50 ms | a broken connection is back by then |
-/// | factor | 2 | who is overloaded needs room |
+/// | factor | 2 | an overloaded source needs room |
 /// | longestDelay | 2 s | callers wait for all of it |
 /// | jitter | 0.5 | what failed together must not come back together |
 public struct RetryPolicy: Sendable, Hashable {
-    /// How often it is tried again at most; 0 or less means once in all.
+    /// How often it is tried again at most; 0 or less means no retry.
     public var times: Int
     /// The pause before the first retry.
     public var delay: Duration
-    /// By what each further pause is longer than the one before; less than 1 counts as 1.
+    /// The factor by which each pause is longer than the one before; at least 1.
     public var factor: Double
     /// The longest pause.
     public var longestDelay: Duration
-    /// By which share each pause is shortened at random at most, from 0 to 1.
+    /// The largest share by which a pause is shortened at random, from 0 to 1.
     public var jitter: Double
 
     /// A policy, each part with its default.

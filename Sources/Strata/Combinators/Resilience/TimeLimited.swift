@@ -77,7 +77,7 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - limit: How long a read may take.
-    ///   - clock: What measures it; the cache's clock if nothing is said.
+    ///   - clock: What measures it; by default the cache's clock.
     /// - Returns: The level with its limit.
     public func timeout(
         _ limit: Duration,

@@ -1,4 +1,4 @@
-/// Two levels of which each key uses one.
+/// Two levels; each key uses one of them.
 ///
 /// | operation | reaches |
 /// |---|---|
@@ -6,14 +6,14 @@
 /// | remove | both branches, whatever would be chosen |
 /// | clear, memory pressure | both branches |
 ///
-/// The branch is chosen anew for every get and set. `remove` finds a key also after its choice has changed.
+/// The branch is chosen anew for every get and set. `remove` also finds a key whose choice has changed.
 ///
 /// ```swift
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
 /// ```
 ///
-/// Where both branches hear of changes made elsewhere, no level above keeps what they return: put memory into the branches
-/// then, and not above.
+/// Where both branches hear of changes made elsewhere, no level above keeps what they return: put memory into the
+/// branches then, and not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     public typealias Key = First.Key
@@ -52,9 +52,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
         let (toFirst, toSecond) = (places(.first, first), places(.second, second))
         let (ofFirst, ofSecond) = try await concurrently { [first] in
-            try await Self.entries(of: first, keys, toFirst, request)
+            try await Self.answers(of: first, keys, toFirst, request)
         } and: {
-            try await Self.entries(of: second, keys, toSecond, request)
+            try await Self.answers(of: second, keys, toSecond, request)
         }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         if let found = ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
@@ -62,9 +62,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// The answer of a branch; `nil` when it has failed and failures are left out: it has failed for each key that it was
-    /// asked for.
-    private static func entries<Level: CacheLevel<Key, Value>>(
+    /// The answer of a branch; `nil` when it has failed and failures are left out: then each of its keys has failed.
+    private static func answers<Level: CacheLevel<Key, Value>>(
         of level: Level,
         _ keys: [Key],
         _ places: [Int],
@@ -156,7 +155,7 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
 
 extension Switched: SourcedLevel where First: SourcedLevel, Second: SourcedLevel {}
 
-/// Two levels of which each key uses one.
+/// Two levels; each key uses one of them.
 ///
 /// - Parameters:
 ///   - first: The first branch.

@@ -1,4 +1,5 @@
-/// One tenant's part of a level that many share: its keys, its tags, and a `clear()` that voids nobody else's entries.
+/// One tenant's part of a level that many share: its keys, its tags, and a `clear()` that voids no other tenant's
+/// entries.
 ///
 /// It is a value that costs nothing to make and leaves nothing behind: make one for a request, or keep it.
 ///
@@ -8,15 +9,16 @@
 /// | set with tags, `invalidate(tags:)` | the same, with the tenant before each tag |
 /// | `clear()` | invalidates the tag that all entries of the tenant bear: one round trip, whatever their number |
 ///
-/// Entries that were set past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag: `clear()` leaves them.
-/// Answers of a ``Source``, of `fetching` and of a ``ClosureFetcher`` bear it, whoever asks, if the source is asked with the
-/// ``TenantKey`` itself. Answers of a fetcher of your own do not, nor those for another key that is made of it below.
+/// Entries that were set past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag: `clear()`
+/// leaves them. Answers of a ``Source``, of `fetching` and of a ``ClosureFetcher`` bear it, whatever level asks, if the
+/// source is asked with the ``TenantKey`` itself. Answers of a fetcher of your own do not bear it, nor do answers for
+/// another key that a level below makes of it.
 public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel where Base.Key == TenantKey<Key> {
     public typealias Value = Base.Value
 
     /// The level that all tenants share.
     public let base: Base
-    /// Whose part this is.
+    /// The tenant whose part this is.
     public let tenant: String
     private let tags: TenantTags
 
@@ -127,7 +129,7 @@ extension CacheLevel {
     /// ```
     ///
     /// - Parameter name: Any text; different texts are different tenants.
-    /// - Returns: The part, which has all that the level has: a source with each call, updates, tags.
+    /// - Returns: The part. It can do all that the level can: a source with each call, updates, tags.
     public func tenant<Inner>(_ name: String) -> TenantLevel<Self, Inner> where Key == TenantKey<Inner> {
         TenantLevel(self, name)
     }

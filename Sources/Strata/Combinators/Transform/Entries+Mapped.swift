@@ -1,6 +1,6 @@
 extension Array {
-    /// The entries with their values transformed, their keys in hand; those that fail are `nil` if the request leaves out
-    /// failures.
+    /// The entries with their values transformed, their keys in hand; those that fail are `nil` if the request leaves
+    /// out failures.
     func mapped<Key: Hashable & Sendable, Value, Other>(
         _ keys: [Key],
         by step: Step<(Key, Value), Other>,

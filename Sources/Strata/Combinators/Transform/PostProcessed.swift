@@ -9,7 +9,7 @@
 /// let shown = cache.postProcessEntries { key, value in value.redacted(for: key.reader) }
 /// ```
 ///
-/// Absent entries have nothing to be processed.
+/// Absences are not processed.
 public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -25,7 +25,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel 
         self.process = process
     }
 
-    /// What the level's memory has, processed, if that needs no suspension.
+    /// The value in the level's memory, processed, if that needs no suspension.
     @inlinable
     public func resident(
         _ key: Key,

@@ -33,8 +33,8 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLeve
 
     /// Writes nothing.
     ///
-    /// Later reads do not join a fetch that is running: a fetcher is told of a write, and does not look at what is written, which
-    /// has no form here.
+    /// Later reads do not join a fetch that is running: a fetcher is told of a write, and does not look at the value,
+    /// which has no form here.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await base.store(Entry(.absent), for: key)
     }
@@ -58,7 +58,7 @@ extension Fetcher {
         transformValues(OneWayTransformer(transform))
     }
 
-    /// This fetcher with its values in another form, which a closure makes that may suspend.
+    /// This fetcher with its values in another form, made by a closure that may suspend.
     ///
     /// - Parameter transform: Run once for every read that finds a value.
     /// - Returns: The fetcher with its new values.

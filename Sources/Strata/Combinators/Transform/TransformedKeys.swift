@@ -8,7 +8,7 @@
 /// unchanged. A transformation that throws ends the call with its error, and the level is not touched; above another
 /// level, a get then goes on to that level.
 ///
-/// Keys that become equal share an entry. Nothing here tells them apart.
+/// Keys that become equal share an entry.
 public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel {
     public typealias Value = Base.Value
 
@@ -89,7 +89,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
 
     // MARK: Coherence
 
-    /// That of the transformed key.
+    /// The fingerprint of the transformed key.
     ///
     /// A transformation that suspends cannot run here. The number is then one that the gate never voids by itself,
     /// every entry leaves with its right ticket, and writes that fail void the number.
@@ -146,7 +146,7 @@ extension CacheLevel {
     /// A hit in memory still does not suspend.
     ///
     /// - Parameter transform: From the new key to one of this level's. Run for every call, and more than once for some:
-    ///   it should be quick, always give the same, and have no side effects.
+    ///   it should be quick, always give the same result, and have no side effects.
     /// - Returns: The level with its new keys.
     @inlinable
     public func transformKeys<Other: Hashable & Sendable>(
@@ -160,7 +160,7 @@ extension CacheLevel {
     /// Over a level that hears of changes made elsewhere, transform the key before you ask the cache: a read that is
     /// pooled above this level may join one that began before such a change.
     ///
-    /// - Parameter transform: From the new key to one of this level's. It should always give the same.
+    /// - Parameter transform: From the new key to one of this level's. It should always give the same result.
     /// - Returns: The level with its new keys.
     @inlinable
     public func transformKeys<Other: Hashable & Sendable>(

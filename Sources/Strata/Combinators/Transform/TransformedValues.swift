@@ -5,8 +5,8 @@
 ///     .transformValues(.cbor)
 /// ```
 ///
-/// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
-/// entries stay as they are, and an absence stays one.
+/// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and
+/// versions of entries stay as they are, and an absence stays one.
 public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLevel {
     public typealias Key = Base.Key
 
@@ -29,7 +29,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     /// - Throws: What the level inside or the transformer throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         var inside = request.withoutBasis
-        // An old value that cannot be transformed back is one that the source does not get.
+        // The source does not get an old value that cannot be transformed back.
         if let old = request.basis as? Entry<Value> { inside.basis = try? await inner(old, key) }
         if let source = request.callSource(of: Value.self) { inside.callSource = source.giving(transformer, for: key) }
         guard let entry = try await base.entry(for: key, inside) else { return nil }
@@ -73,7 +73,8 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
 
     /// Removes the key.
     ///
-    /// What is set with a lifetime of zero arrives here, too, and reaches a level that writes a source transformed back.
+    /// A value that is set with a lifetime of zero arrives here, too; it reaches a level that writes a source
+    /// transformed back.
     ///
     /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
     public func remove(_ key: Key) async throws {
@@ -161,7 +162,7 @@ extension CacheLevel {
 extension CallSource {
     /// This source for a level that keeps its values in another form.
     ///
-    /// An old value that cannot be transformed is one that the source does not get.
+    /// The source does not get an old value that cannot be transformed.
     fileprivate func giving<Key, Inner>(
         _ transformer: KeyAwareTwoWayTransformer<Key, Inner, Value>,
         for key: Key

@@ -1,8 +1,9 @@
 extension TwoWayTransformer where Input == [UInt8] {
     /// A codec as a transformer of levels that keep bytes, compression and protection included.
     ///
-    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to no key: whoever may write the
-    /// bytes can move them to another one. That of a ``KeyAwareTwoWayTransformer`` is.
+    /// The bytes stand alone, without the codec's number and the schema's. A protection is not bound to a key: a user
+    /// who may write the bytes can move them to another one. The protection of a ``KeyAwareTwoWayTransformer`` is bound
+    /// to the key.
     public init(_ codec: Codec<Output>) {
         self.init {
             try codec.decode($0)
@@ -15,8 +16,9 @@ extension TwoWayTransformer where Input == [UInt8] {
 extension KeyAwareTwoWayTransformer where Key: KeyRepresentable, Input == [UInt8] {
     /// A codec as a transformer of levels that keep bytes, compression and protection included.
     ///
-    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to the key: what somebody moves
-    /// to another one cannot be decoded. Keys that the levels below make equal, and so share an entry, are still different here.
+    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to the key: a value
+    /// that was moved to another one cannot be decoded. Keys that the levels below make equal, and so share an entry,
+    /// are still different here.
     ///
     /// ```swift
     /// let users = bytes.transformValues(KeyAwareTwoWayTransformer(Codec<User>.cbor.encrypted(with: keys)))
@@ -43,7 +45,7 @@ extension TwoWayTransformer where Input == [UInt8], Output: Codable {
 }
 
 extension TwoWayTransformer where Input == [UInt8], Output == String {
-    /// Bytes and the text that they are; either way throws what cannot be expressed.
+    /// Bytes and the text that they are; either direction throws for what it cannot express.
     public static func text(_ encoding: TextEncoding = .utf8) -> TwoWayTransformer {
         TwoWayTransformer {
             try encoding.decode($0)

@@ -7,7 +7,7 @@ public import Foundation
 extension TwoWayTransformer where Input == Data {
     /// A codec as a transformer of levels that keep `Data`, compression and protection included.
     ///
-    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to no key.
+    /// The bytes stand alone, without the codec's number and the schema's. A protection is not bound to a key.
     @_disfavoredOverload
     public init(_ codec: Codec<Output>) {
         self.init {

@@ -5,9 +5,9 @@ public import Foundation
 #endif
 
 extension TwoWayTransformer where Input: LosslessStringConvertible, Output == String {
-    /// Numbers, and whatever else has a text that says all of it, as that text in the form that Swift gives it.
+    /// Numbers, and other values that their Swift text describes completely, as that text.
     ///
-    /// - Throws: On the way back, ``CacheError/Code/codec`` for text that stands for no value.
+    /// - Throws: On the way back, ``CacheError/Code/codec`` for text that is not a value.
     public static var lossless: TwoWayTransformer {
         TwoWayTransformer {
             $0.description

@@ -8,9 +8,9 @@
 /// }
 /// ```
 ///
-/// Both directions may suspend and may throw; what they throw reaches the caller as it is. A closure that does not
-/// suspend is better where one can choose: only then is a hit in memory, behind the transformer, answered without
-/// suspending. Such a closure may be run again when it throws, and should be free of side effects.
+/// Both directions may suspend and may throw; what they throw reaches the caller as it is. Prefer a closure that does
+/// not suspend: only behind such a closure is a hit in memory returned without suspending. Such a closure may be run
+/// again when it throws, and should be free of side effects.
 public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let forward: Step<Input, Output>

@@ -1,9 +1,9 @@
-/// A level that has one way to tell what memory has: the one that takes down the answers of conditions.
+/// A level that looks into memory in one way only: the one that notes the answers of conditions.
 @usableFromInline
 package protocol AnsweringLevel: CacheLevel {}
 
 extension AnsweringLevel {
-    /// What can be told without suspending, with the answers of conditions dropped.
+    /// The value in memory; the answers of conditions are dropped.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         var answers = ConditionAnswers()

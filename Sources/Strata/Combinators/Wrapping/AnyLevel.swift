@@ -99,7 +99,8 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 extension AnyLevel: AtomicLevel {
     /// The level's current entry; `nil` for a fetcher, which keeps nothing.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level
+    ///   throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
         return try await base.current(key)
@@ -107,7 +108,8 @@ extension AnyLevel: AtomicLevel {
 
     /// Exchanges the entry at the level inside.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level
+    ///   throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         guard let base = base as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         return try await base.exchange(entry, for: key, if: mark)
@@ -115,13 +117,14 @@ extension AnyLevel: AtomicLevel {
 
     /// Changes the lifetime at the level inside; `nil` for a fetcher, which keeps nothing.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level
+    ///   throws.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
         return try await base.changeLifetime(of: key, change)
     }
 
-    /// What a level above is told that may take its own entries for all that there is.
+    /// The answer for a level above, which may take its own entries for all that there is.
     private func withoutEntries<Answer>() throws -> Answer? {
         guard base is any Fetcher else { throw CacheError.notUpdatable }
         return nil

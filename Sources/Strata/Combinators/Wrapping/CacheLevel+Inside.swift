@@ -8,9 +8,11 @@ extension CacheLevel {
         }
     }
 
-    /// The level that counts: this one, or what it stands around.
+    /// This level, or the innermost one that it stands around.
     var counting: (any CountedLevel)? { self as? any CountedLevel ?? inside?.counting }
 
-    /// Whether it is a source, or stands around one and holds nothing itself; one that writes may hold what the source has not got.
+    /// Whether it is a source, or stands around one and holds nothing itself.
+    ///
+    /// A level that writes may hold what the source has not got.
     var isFetcher: Bool { self is any Fetcher || !writesSource && inside?.isFetcher == true }
 }

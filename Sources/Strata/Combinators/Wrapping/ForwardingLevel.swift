@@ -24,7 +24,7 @@ extension ForwardingLevel {
     }
 }
 
-// A fetcher inside decides itself what it does with writes, also where the wrapper is a fetcher.
+// A fetcher inside decides what it does with writes, also where the wrapper is a fetcher itself.
 extension ForwardingLevel where Self: Fetcher {
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 }

@@ -1,4 +1,4 @@
-/// A level made of two: what is not a read goes to both, whatever answers reads.
+/// A level made of two: everything but a read goes to both.
 package protocol PairedLevel: CacheLevel where Key == First.Key, Value == First.Value {
     /// The kind of one level.
     associatedtype First: CacheLevel
@@ -18,24 +18,24 @@ extension PairedLevel {
 
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
-    /// Stores the entry in both levels; tries the second even when the first fails.
+    /// Stores the entry in both levels; the failure of one does not stop the other.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key)
     }
 
-    /// Removes the key from both levels; tries the second even when the first fails.
+    /// Removes the key from both levels; the failure of one does not stop the other.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Empties both levels; tries the second even when the first fails.
+    /// Empties both levels; the failure of one does not stop the other.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
-    /// Invalidates the tags in both levels; tries the second even when the first fails.
+    /// Invalidates the tags in both levels; the failure of one does not stop the other.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
@@ -86,7 +86,7 @@ extension PairedLevel {
     public var writesSource: Bool { first.writesSource || second.writesSource }
 }
 
-// Two fetchers make a fetcher, and are told of writes all the same.
+// Two fetchers make a fetcher, and are nevertheless told of writes.
 extension PairedLevel where Self: Fetcher {
     package func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
@@ -96,10 +96,10 @@ extension PairedLevel where Self: Fetcher {
 }
 
 extension ReadRequest {
-    /// Whether a level has nothing to say in this read, so that its answer is none.
+    /// Whether a level has no part in this read, so that its answer is none.
     func passesOver(_ level: some CacheLevel) -> Bool {
         if spares(level) { return true }
-        // One that fetches does so without what it keeps, too.
+        // A level that fetches can also do so without what it keeps.
         guard skipsReading(level), level.isStorage else { return false }
         skipped(level)
         return true

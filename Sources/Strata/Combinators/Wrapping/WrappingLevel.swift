@@ -1,7 +1,8 @@
 /// A level around another one: what has nothing to do with keys and values goes to the level inside.
 ///
-/// One that keeps the keys has less to say, and one that keeps keys and values is a ``ForwardingLevel``. It holds no values itself:
-/// around a source it is passed over by reads that ask none (``ReadOptions/Source/never``).
+/// A level that keeps the keys has less to implement, and one that keeps keys and values is a ``ForwardingLevel``. It
+/// holds no values itself: where it stands around a source, reads that must not ask one
+/// (``ReadOptions/SourceUse/never``) pass over it.
 public protocol WrappingLevel<Base>: CacheLevel {
     /// The kind of level inside.
     associatedtype Base: CacheLevel
@@ -55,7 +56,7 @@ extension WrappingLevel where Key == Base.Key {
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 }
 
-// What a fetcher inside does with writes is its own business, also where the wrapper is a fetcher itself.
+// A fetcher inside decides what it does with writes, also where the wrapper is a fetcher itself.
 extension WrappingLevel where Self: Fetcher {
     public func removeAll() async throws { try await base.removeAll() }
 }

@@ -6,7 +6,7 @@ extension PendingWrites {
         var until: MonotonicInstant
     }
 
-    /// The callers that wait for room, in the order in which they came; each waits equally long.
+    /// The callers that wait for room, in order of arrival; each waits equally long.
     struct CallerLine {
         private var line = WaitLine<Caller>()
         private var latest = MonotonicInstant.distantPast
@@ -20,8 +20,8 @@ extension PendingWrites {
 
         /// Puts a caller at the end.
         ///
-        /// - Parameter caller: The caller. It waits no less long than those before it: their clocks may have been read in
-        ///   another order than that in which they came.
+        /// - Parameter caller: The caller. It waits no less long than those before it: their clocks may have been read
+        ///   in an order other than that of their arrival.
         mutating func append(_ caller: Caller) {
             var caller = caller
             latest = max(latest, caller.until)

@@ -37,8 +37,8 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
 
     /// Runs `body` while no other task runs one for the same key.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled while it waits, and ``CacheError/Code/overloaded`` when too
-    ///   many wait for the key already, and then `body` was not run; what `body` throws.
+    /// - Throws: `CancellationError` when the task is cancelled while it waits, and ``CacheError/Code/overloaded`` when
+    ///   too many tasks wait for the key already; in both cases `body` was not run; what `body` throws.
     func exclusively<Result>(_ key: Key, _ body: () async throws -> Result) async throws -> Result {
         let number = state.withLock { state in
             state.lastNumber += 1

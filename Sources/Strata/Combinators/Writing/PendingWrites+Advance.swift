@@ -1,12 +1,12 @@
 extension PendingWrites {
-    /// How exactly the time is kept after which a write is given up.
+    /// How exactly the time is kept at which a write is given up.
     private static var lookInterval: Duration { .seconds(1) }
     /// How long a call of the source that was cancelled keeps its place among those that may run at once.
     ///
-    /// The cache is asked before and after it in that time, too.
+    /// That time also covers the questions to the cache before and after the call.
     private static var grace: Duration { .seconds(3) }
 
-    /// What is to be done now.
+    /// What to do now.
     ///
     /// O(1) for each write that is handed out; O(n) once a second while there are any.
     mutating func advance(at now: MonotonicInstant) -> Effects {
@@ -94,7 +94,7 @@ extension PendingWrites {
         nextLook = places.isEmpty ? .distantFuture : now.advanced(by: Self.lookInterval)
         var batch = Batch(number: next(), writes: [], isLost: true)
         for (key, place) in places {
-            // What is being set takes its place, and what is under way is let end first.
+            // A write that is being set takes its place, and one that is under way ends first.
             guard let write = place.waiting, place.setting == nil, place.underWay == nil,
                 givesUp || end(of: write) <= now
             else { continue }
@@ -108,7 +108,7 @@ extension PendingWrites {
         return batch.writes.isEmpty ? nil : batch
     }
 
-    // MARK: Who waits
+    // MARK: Waiting
 
     private mutating func admitCallers(at now: MonotonicInstant, _ effects: inout Effects) {
         while let first = callers.first, fits(first.write), let caller = callers.removeFirst() {

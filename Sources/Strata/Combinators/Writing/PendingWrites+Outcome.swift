@@ -13,7 +13,7 @@ extension PendingWrites {
     ///   - error: What the source has thrown.
     ///   - isLasting: Whether the same writes would fail again, by ``WriteBehindOptions/isTransient``.
     ///   - now: The time.
-    /// - Returns: The writes that are to be given up; they count as under way until they have ended.
+    /// - Returns: The writes to give up; they count as under way until they have ended.
     mutating func failed(
         _ writes: [Write],
         of batch: Batch,
@@ -21,9 +21,9 @@ extension PendingWrites {
         isLasting: Bool,
         at now: MonotonicInstant
     ) -> [Write] {
-        // It may be one of them that the source never takes: the others go without it, and at once.
+        // One of them may be a write that the source never takes: the others go without it, and at once.
         let isHalved = isLasting && writes.count > 1
-        // One that did not end in time was noted then.
+        // A call that did not end in time was noted then.
         if !isLasting, batches[batch.number] != nil { noteFailure(at: now) }
         var lost: [Write] = []
         for write in writes {
@@ -73,7 +73,7 @@ extension PendingWrites {
     /// When a write is given up.
     func end(of write: Write) -> MonotonicInstant { write.setAt.advanced(by: options.givenUpAfter) }
 
-    /// Takes a write down that is under way.
+    /// Removes a write that is under way.
     ///
     /// - Returns: The write; `nil` when it was given up.
     private mutating func land(_ write: Write, of batch: Batch) -> Write? {
@@ -109,7 +109,7 @@ extension PendingWrites {
         return true
     }
 
-    /// What was written of a key has been overtaken in the cache by another instance's value, which is to be written, too.
+    /// In the cache, another instance's value has overtaken the one that was written; it has to be written, too.
     mutating func adopt(_ entry: Entry<Value>, afterWriting write: Write, of batch: Batch, at now: MonotonicInstant) {
         guard places[write.key]?.waiting == nil else {
             end(write, of: batch, .written)
@@ -127,19 +127,19 @@ extension PendingWrites {
         queue(write.key)
     }
 
-    /// What is to be written of a key is another instance's value, which is later.
+    /// The value to write for a key is another instance's, which is later.
     mutating func adopted() { counts.adopted += 1 }
 
-    /// The cache could neither be told of a write nor keep that.
+    /// The cache could not be told of a write, nor keep the news for later.
     mutating func untold() { counts.untold += 1 }
 
     /// All of a batch has ended.
     mutating func end(_ batch: Batch) { batches[batch.number] = nil }
 
-    /// From now on nothing waits for others to go with it.
+    /// From now on no write waits for others to go with it.
     mutating func drain() { isDraining = true }
 
-    /// Gives up all that waits; what is set from now on is tried once.
+    /// Gives up all that waits; writes that are set from now on are tried once.
     mutating func giveUp() {
         isEnding = true
         givesUp = true

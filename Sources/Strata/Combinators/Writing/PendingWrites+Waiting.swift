@@ -13,6 +13,6 @@ extension PendingWrites {
         return true
     }
 
-    /// A caller does not wait any more.
+    /// A caller no longer waits.
     mutating func dismiss(_ waiter: UInt64) { waiters.dismiss(waiter) }
 }

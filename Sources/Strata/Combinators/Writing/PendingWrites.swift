@@ -1,8 +1,8 @@
-/// The writes of a process that the source has not got: what may be written now, what waits, and who waits for that.
+/// The writes of a process that the source has not got: those that may be made now, those that wait, and their waiters.
 ///
-/// A state machine without tasks and locks. The writes of one key keep their order: one is under way at a time, and of those
-/// behind it the last is left. Each method that changes something is followed by ``advance(at:)``, which says what is to be
-/// done.
+/// A state machine without tasks and locks. The writes of one key keep their order: one is under way at a time, and of
+/// those behind it the last is left. Each method that changes something is followed by ``advance(at:)``, which says
+/// what has to be done.
 struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// One write.
     struct Write: Sendable {
@@ -15,12 +15,12 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var isTaken = false
         let cost: Int
         let setAt: MonotonicInstant
-        /// When the first write was set that it stands for.
+        /// When the earliest of the writes that it stands for was set.
         var firstAt: MonotonicInstant
-        /// Its place in the order in which writes were taken in; that of the first which it stands for.
+        /// Its place in the order in which writes were taken in: that of the earliest one that it stands for.
         var number: UInt64 = 0
         var attempts = 0
-        /// The largest batch that it may be part of: half of the one that has failed with it.
+        /// The largest batch that it may be part of: half the size of the one that it failed with.
         var room = Int.max
         /// Whether it waits for no others.
         var isUrgent = false
@@ -41,22 +41,22 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     struct Batch: Sendable {
         let number: UInt64
         var writes: [Write]
-        /// Whether their time is over: they are to be forgotten, and not written.
+        /// Whether their time is over: the cache forgets them, and they are not written.
         var isLost = false
     }
 
-    /// What a write has come to.
+    /// The stages of a write.
     enum End: Sendable {
         case written
         case givenUp(any Error)
     }
 
-    /// What is to be done after a change.
+    /// What to do after a change.
     struct Effects: Sendable {
         var batches: [Batch] = []
         /// Callers that have got room.
         var admitted: [UInt64] = []
-        /// Callers that have waited for room in vain.
+        /// Callers whose wait for room has ended without any.
         var refused: [UInt64] = []
         /// Callers that waited for writes, with the first error of those that were given up.
         var finished: [(waiter: UInt64, error: (any Error)?)] = []
@@ -94,7 +94,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var callers = CallerLine()
     var waiters = WriteWaiters()
     private var lastNumber: UInt64 = 0
-    /// Those that ask the source now, and until when each has a place among the calls that may run at once.
+    /// The calls of the source that run, and until when each has a place among those that may run at once.
     var batches: [UInt64: MonotonicInstant] = [:]
     var failuresInARow = 0
     var pausedUntil = MonotonicInstant.distantPast
@@ -102,11 +102,11 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var nextLook = MonotonicInstant.distantFuture
     var cost = 0
     var counts = WriteBehindStatistics()
-    /// Whether nothing waits for others any more.
+    /// Whether writes no longer wait for others to go with them.
     var isDraining = false
     /// Whether no write is tried twice any more.
     var isEnding = false
-    /// Whether all that waits is to be given up.
+    /// Whether to give up all that waits.
     var givesUp = false
 
     init(_ options: WriteBehindOptions, keysPerCall: Int = .max) {
@@ -140,7 +140,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     // MARK: Setting
 
-    /// Takes a write in, if there is room and nobody waits for that.
+    /// Takes a write in, if there is room and no caller waits for room.
     mutating func begin(_ write: Write) -> Bool {
         guard fits(write), callers.isEmpty || places[write.key] != nil else { return false }
         admit(write)
@@ -156,7 +156,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return false
     }
 
-    /// A caller does not wait for room any more.
+    /// A caller no longer waits for room.
     mutating func leave(_ caller: UInt64) { callers.remove(caller) }
 
     func fits(_ write: Write) -> Bool {
@@ -174,7 +174,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         cost += write.cost
     }
 
-    /// The cache has taken a write, or has not: it may go to the source, in the place of an earlier one that still waits.
+    /// The cache has taken a write, or has not: it may go to the source, in the place of an earlier one that still
+    /// waits.
     mutating func commit(_ key: Key, _ version: EntryVersion?) {
         guard var write = places[key]?.setting.take() else { return }
         write.version = version

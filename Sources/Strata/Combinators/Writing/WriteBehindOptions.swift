@@ -10,7 +10,7 @@
 /// | waitLimit | 1 s | a caller learns that the source cannot keep up, and does not wait for ever |
 /// | timeout | 10 s | a write that hangs must not hold up others |
 /// | backOff | 100 ms … 5 s | a failing source is asked ever more rarely |
-/// | givenUpAfter | 60 s | a restart of the source passes unnoticed; what lasts longer is for a person |
+/// | givenUpAfter | 60 s | a restart of the source passes unnoticed; a longer outage needs a person |
 ///
 /// Numbers below one count as one, times below zero as zero.
 public struct WriteBehindOptions: Sendable {
@@ -18,7 +18,8 @@ public struct WriteBehindOptions: Sendable {
     public var delay: Duration
     /// How many keys go to the source by one call, where it takes several.
     public var batch: Int
-    /// How many calls of the source may run at once; one that does not end when it is cancelled counts for three seconds more.
+    /// How many calls of the source may run at once; one that does not end when it is cancelled counts for three
+    /// seconds more.
     public var concurrency: Int
     /// How many keys may have writes that the source has not got.
     public var limit: Int
@@ -30,13 +31,16 @@ public struct WriteBehindOptions: Sendable {
     public var waitLimit: Duration
     /// How long one call of the source may take; then it is cancelled, and has failed.
     public var timeout: Duration
-    /// How long a write that has failed waits for the next attempt; doubled each time, a random half less.
+    /// How long a write that has failed waits for the next attempt; doubled each time, less a random part of up to
+    /// half.
     public var backOff: ClosedRange<Duration>
     /// How long a write is tried; then it is given up.
     ///
     /// Its value lives in the cache for at least this time and ``timeout``.
     public var givenUpAfter: Duration
-    /// Whether an error may pass; after another one a batch is tried again at once in halves, and a write by itself is given up.
+    /// Whether an error may pass by itself.
+    ///
+    /// After one that may not, a batch is tried again at once in halves, and a single write is given up.
     public var isTransient: @Sendable (any Error) -> Bool
 
     /// Options, each with its default.
@@ -66,7 +70,7 @@ public struct WriteBehindOptions: Sendable {
 
     /// How long a value lives in the cache at least.
     ///
-    /// Of a century and more no instant could be told from "has no lifetime".
+    /// An instant a century ahead could not be told from "has no lifetime".
     var shortestLife: Duration { inRange.givenUpAfter + inRange.timeout }
 
     /// The options with every number in its range.

@@ -1,5 +1,5 @@
-// A write is compared with the cache before it is made, and after. What the cache has then is another instance's value, which
-// came after this one's: it is written in its place. So of all instances the last one to write writes what the cache has.
+// A write is compared with the cache before it is made, and after. A different value in the cache is a later one of
+// another instance: it is written in the place of this one. So the instance that writes last writes what the cache has.
 extension WriteBehindQueue {
     /// Makes the writes of a batch.
     func make(_ batch: Pending.Batch) async {
@@ -34,7 +34,7 @@ extension WriteBehindQueue {
                 throw CacheError(code: .timeout, message: "a write of the source has not ended within \(limit)")
             }
             defer { group.cancelAll() }
-            // The task that is cancelled is waited for: a second attempt must not run beside the first.
+            // Waits for the cancelled task: a second attempt must not run beside the first.
             try await group.next()
         }
     }
@@ -46,7 +46,7 @@ extension WriteBehindQueue {
 
     // MARK: Before
 
-    /// The writes that are to be made: in the place of what another instance has overtaken, that instance's.
+    /// The writes to make; another instance's value takes the place of a write that it has overtaken.
     private func looked(at batch: Pending.Batch) async -> [Pending.Write] {
         guard base.gate != nil else { return batch.writes }
         return await withTaskGroup(of: Pending.Write?.self) { group in
@@ -58,7 +58,8 @@ extension WriteBehindQueue {
     }
 
     private func looked(at write: Pending.Write, of batch: Pending.Batch) async -> Pending.Write? {
-        // What the cache has not taken has no place in its order. A cache that cannot be asked is no reason not to write.
+        // A value that the cache has not taken has no place in its order. A cache that cannot be asked is no reason not
+        // to write.
         guard let version = write.version,
             let standing = try? await base.settle(write.key, LateWrite(version, .looks)), standing == .overtaken
         else { return write }
@@ -90,15 +91,16 @@ extension WriteBehindQueue {
 
     // MARK: After
 
-    /// Ends what may have asked the source before it was written, and looks whether the cache still has what was.
+    /// Ends reads that may have asked the source before the write, and looks whether the cache still has the written
+    /// value.
     private func settle(_ write: Pending.Write, of batch: Pending.Batch) async {
         if base.gate == nil {
-            // Nobody else can have changed it, and no read has asked the source meanwhile. Where the cache has it, a `set` may
-            // have followed: to forget the key would take that.
+            // Only this process can have changed it, and no read has asked the source meanwhile. Where the cache has
+            // it, a `set` may have followed, which a removal of the key would take away.
             if write.version == nil { await forget(write.key) }
         } else if let version = write.version {
             do {
-                // The absence of what was deleted stays: by that another instance sees that its own write came before.
+                // The absence of a deleted value stays: it shows another instance that its own write came before.
                 let standing = try await base.settle(write.key, LateWrite(version, .settles))
                 if standing == nil { await forget(write.key) }
                 if standing == .overtaken, let later = try? await late(write.key, besides: version) {
@@ -144,7 +146,7 @@ extension WriteBehindQueue {
         }
     }
 
-    /// Tells the cache of writes, also where the batch was cancelled: what has become of them stays so.
+    /// Tells the cache of writes, also where the batch was cancelled: their outcome does not change.
     private func each(_ writes: [Pending.Write], _ body: @escaping @Sendable (Pending.Write) async -> Void) async {
         guard !writes.isEmpty else { return }
         await Task.detached {

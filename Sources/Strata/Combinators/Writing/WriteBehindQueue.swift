@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The writes of a cache on their way to its source, and the tasks that make them.
 ///
-/// Tasks are started as writes fall due, each for one batch, and end with it. While there are writes the queue keeps itself
-/// alive, so a cache that is given up still makes them.
+/// Tasks are started as writes fall due, each for one batch, and end with it. While there are writes the queue keeps
+/// itself alive, so a cache that is given up still makes them.
 final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     typealias Key = Base.Key
     typealias Value = Base.Value
@@ -126,7 +126,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
 
     /// Starts the task of a batch; the queue owns it until the batch has ended.
     ///
-    /// Detached: it works for all callers whose writes it makes, and has the task-local values of none.
+    /// Detached: it works for all callers whose writes it makes, and has no task-local values of theirs.
     private func start(_ batch: Pending.Batch) {
         let task = Task.detached { [self] in
             await make(batch)
@@ -146,7 +146,8 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
 
     /// Takes a write in; waits for room where there is none.
     ///
-    /// - Throws: ``CacheError/Code/overloaded`` when there was none in time; `CancellationError`. Then nothing was taken in.
+    /// - Throws: ``CacheError/Code/overloaded`` when there was none in time; `CancellationError`. Then nothing was
+    ///   taken in.
     func begin(_ write: Pending.Write, until: MonotonicInstant) async throws {
         try Task.checkCancellation()
         if change({ $0.begin(write) }) { return }
@@ -181,8 +182,8 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
 
     /// Waits for writes.
     ///
-    /// - Parameter choose: Lets a caller wait for some writes, and returns whether there is something to wait for. It runs in
-    ///   any case.
+    /// - Parameter choose: Lets a caller wait for some writes, and returns whether there is something to wait for. It
+    ///   runs in any case.
     /// - Throws: ``CacheError/Code/notWritten`` when one of them was given up; `CancellationError`.
     func wait(for choose: (inout Pending, _ waiter: UInt64) -> Bool) async throws {
         let waiter = state.withLock { $0.writes.next() }
@@ -216,11 +217,12 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     /// Waits for all writes that the cache has taken until now.
     func flush() async throws { try await wait { $0.wait($1) } }
 
-    /// Makes all writes without delay, for as long as the limit says, and then gives up the rest.
+    /// Makes all writes without delay, for at most `limit`, and then gives up the rest.
     func drain(within limit: Duration) async {
         change { $0.drain() }
         await rest(upTo: limit)
-        // What is given up is forgotten also where this task is cancelled, as it is when a process ends by a failure.
+        // Writes that are given up are forgotten also where this task is cancelled, as it is when a process ends by a
+        // failure.
         await Task.detached { [self] in await giveUpRest() }.value
     }
 
@@ -232,7 +234,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
             return state.tasks.values.compactMap(\.self)
         }
         for task in tasks { task.cancel() }
-        // What is cancelled has a moment to end, and the cache to forget it.
+        // Cancelled writes have a moment to end, and the cache has one to forget them.
         await rest(upTo: .seconds(1))
         let error = CacheError(code: .timeout, message: "a write of the source has not ended before the cache did")
         let abandoned = change { $0.abandonAll(error) }

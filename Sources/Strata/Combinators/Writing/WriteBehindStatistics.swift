@@ -1,4 +1,4 @@
-/// What a cache that writes behind has done, and what its source has not got yet.
+/// What a cache that writes behind has done, and what has not reached its source yet.
 public struct WriteBehindStatistics: Sendable, Hashable {
     /// Keys with writes that the source has not got.
     public var pending = 0

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// A write of a source that is under way, for what its closure does.
+/// A write of a source that is under way, as the tasks of its closure see it.
 final class WriteUnderWay<Key: Hashable & Sendable>: AnyWriteUnderWay {
     private let turns: ObjectIdentifier
     private let key: Key
@@ -26,7 +26,7 @@ final class WriteUnderWay<Key: Hashable & Sendable>: AnyWriteUnderWay {
         try await WritesUnderWay.$all.withValue(others + [write], operation: body)
     }
 
-    /// Whether the task was begun by the closure of a write of this key that has not ended.
+    /// Whether the task was begun by the closure of a write of this key, and that write has not ended.
     static func isInside(_ turns: ObjectIdentifier, _ key: Key) -> Bool {
         WritesUnderWay.all.contains { write in
             guard let write = write as? WriteUnderWay, write.turns == turns, write.key == key else { return false }

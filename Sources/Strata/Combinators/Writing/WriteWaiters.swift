@@ -1,7 +1,7 @@
 /// The callers that wait for writes: for all up to a number, or for one.
 ///
-/// The numbers of writes grow. Whoever waits for all that there are notes the number of the moment and no write: waiting and
-/// leaving are O(1), the end of a write is O(1) on average, and one that is given up O(callers).
+/// The numbers of writes grow. A caller that waits for all present writes notes the latest number and no write: waiting
+/// and leaving are O(1), the end of a write is O(1) on average, and one that is given up O(callers).
 struct WriteWaiters: Sendable {
     private struct Waiter: Sendable {
         /// 0 for a caller that waits for one write.
@@ -24,7 +24,7 @@ struct WriteWaiters: Sendable {
     /// Those that wait no longer, with the first error of a write that was given up.
     private var finished: [(waiter: UInt64, error: (any Error)?)] = []
 
-    /// Whether nobody waits.
+    /// Whether there are no waiters.
     var isEmpty: Bool { waiters.isEmpty }
 
     /// How many places are kept for writes and callers, outdated ones among them.
@@ -81,7 +81,7 @@ struct WriteWaiters: Sendable {
         single[write, default: []].append(waiter)
     }
 
-    /// A caller does not wait any more.
+    /// A caller no longer waits.
     mutating func dismiss(_ waiter: UInt64) {
         waiters[waiter] = nil
     }
@@ -102,7 +102,7 @@ struct WriteWaiters: Sendable {
         }
     }
 
-    /// Those that wait no longer since this was asked last.
+    /// Those that have stopped waiting since the last call.
     mutating func takeFinished() -> [(waiter: UInt64, error: (any Error)?)] {
         defer { finished.removeAll() }
         return finished

@@ -3,7 +3,9 @@
 /// ```swift
 /// let carts = MemoryLevel<Int, Cart>(limit: .entries(10_000))
 ///     .compose(RedisLevel(redis, keyspace: "carts").fetching { id in try await database.cart(id) })
-///     .writingBehind { lost in logger.error("a cart was not saved", metadata: ["error": "\(lost.error)"]) } write: { id, cart in
+///     .writingBehind { lost in
+///         logger.error("a cart was not saved", metadata: ["error": "\(lost.error)"])
+///     } write: { id, cart in
 ///         try await database.save(cart, as: id)
 ///     }
 ///
@@ -11,21 +13,23 @@
 /// try await carts.flush()
 /// ```
 ///
-/// A `set` caches the value and queues it. The source gets it a moment later, with others where it takes several, and of
-/// several writes of one key only the last. What fails is tried again with growing pauses; what is given up is told to a
-/// closure, and the cache forgets it. Where there is no room, a `set` waits, and then throws: nothing is lost silently.
+/// A `set` caches the value and queues it. The source gets it a moment later: together with others where it takes
+/// several, and only the last of several writes of one key. A write that fails is tried again with growing pauses. When
+/// one is given up, a closure is told, and the cache forgets the value. Where there is no room, a `set` waits, and then
+/// throws: nothing is lost silently.
 ///
-/// The queue is in the memory of this process. A crash loses what is in it: the writes of at most
+/// The queue is in the memory of this process. A crash loses its contents: the writes of at most
 /// ``WriteBehindOptions/limit`` keys, none older than ``WriteBehindOptions/givenUpAfter``.
 ///
-/// While a write is pending, this process reads what is pending, or what another instance has set since; so do all instances,
-/// as long as Redis keeps the value. Of the writes of several instances the source ends with the one that is last in Redis.
+/// While a write is pending, this process reads the pending value, or what another instance has set since; so do all
+/// instances, as long as Redis keeps the value. When several instances write, the source ends with the value that is
+/// last in Redis.
 ///
-/// Reads are those of the level inside. What forgets does not delete: ``remove(_:)``, ``removeAll()`` and tags concern the cache
-/// only; ``delete(_:)`` deletes in the source, later. It cannot be updated, as ``WritingThrough``.
+/// Reads are those of the level inside. Forgetting does not delete: ``remove(_:)``, ``removeAll()`` and tags concern
+/// the cache only; ``delete(_:)`` deletes in the source, later. Like ``WritingThrough``, it cannot be updated.
 ///
-/// Put it around the whole cache, or, above Redis, below memory: without Redis memory would not hear of what is
-/// deleted or given up. The source stands inside.
+/// Put it around the whole cache, or, above Redis, below memory: without Redis, memory would not hear of values that
+/// are deleted or given up. The source stands inside.
 public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -44,14 +48,14 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         self.cost = cost
     }
 
-    /// What was done, and what the source has not got yet.
+    /// What was done, and what has not reached the source yet.
     ///
     /// O(pending keys).
     public var statistics: WriteBehindStatistics { queue.statistics }
 
     // MARK: Reading
 
-    /// The level's entry; of a key whose write is pending what levels hold of that, or what is pending.
+    /// The level's entry; for a key whose write is pending, what levels hold of it, or the pending value.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.rights == nil, let pending = queue.newest(key) else {
             return try await base.entry(for: key, request.late)
@@ -59,7 +63,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         return try await entry(of: pending, request)
     }
 
-    /// What there is of a key that the source has not got: it is not asked.
+    /// The value of a key whose write has not reached the source: the source is not asked.
     private func entry(
         of pending: PendingWrites<Key, Value>.Write,
         _ request: ReadRequest
@@ -79,7 +83,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         return pending.entry
     }
 
-    /// The level's entries; of keys whose writes are pending what ``entry(for:_:)`` returns.
+    /// The level's entries; for keys whose writes are pending, what ``entry(for:_:)`` returns.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard request.rights == nil, !queue.isEmpty else { return try await base.entries(for: keys, request.late) }
         let pending = keys.map { queue.newest($0) }
@@ -93,7 +97,8 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         return entries
     }
 
-    /// Adds what there is of keys that the source has not got: the level inside is asked for them by one call.
+    /// Adds the values of keys whose writes have not reached the source: the level inside is asked for them by one
+    /// call.
     private func add(
         _ keys: [Key],
         _ pending: [PendingWrites<Key, Value>.Write?],
@@ -140,13 +145,13 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     private func inside(_ request: ReadRequest) -> ReadRequest {
         var inside = request
         inside.options.source = .never
-        // What is no late write is older than what is pending, and must not come into memory.
+        // An entry that is no late write is older than the pending value, and must not come into memory.
         inside.options.skipsFilling.insert(.memory)
         inside.purpose = .read
         return inside
     }
 
-    /// What the level inside returns, unless a write of the key is pending.
+    /// Joins a read of the level inside, unless a write of the key is pending.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         if queue.has(key) { return nil }
         return try await base.join(key, if: isSought)
@@ -168,9 +173,9 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
 
     /// Writes the cache, and queues the value for the source.
     ///
-    /// What a read has found below, and a remembered absence, are cached and not written; not even that while a write of the key
-    /// is pending. A cache that cannot take the value is no reason not to write it: it forgets the key instead. When the cache
-    /// has begun to ``drain(within:)``, the call waits for the source.
+    /// An entry that a read has found below, and a remembered absence, are cached and not written; while a write of the
+    /// key is pending they are not even cached. A cache that cannot take the value is no reason not to write it: it
+    /// forgets the key instead. When the cache has begun to ``drain(within:)``, the call waits for the source.
     ///
     /// - Throws: ``CacheError/Code/overloaded`` when too many writes wait for the source, and then nothing was changed;
     ///   `CancellationError`, and then the value is not written, and the key is removed; while draining
@@ -188,9 +193,9 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
 
     /// Forgets a key in the cache.
     ///
-    /// The source keeps it; see ``delete(_:)``. A pending write of the key is made all the same, and until then this process
-    /// reads what is pending. A `set` with a lifetime of zero arrives here, too: its value is queued for the source, and not
-    /// cached.
+    /// The source keeps it; see ``delete(_:)``. A pending write of the key is still made, and until then this process
+    /// reads the pending value. A `set` with a lifetime of zero arrives here, too: its value is queued for the source,
+    /// and not cached.
     ///
     /// - Throws: As ``commit(_:for:)`` for such a `set`, and ``CacheError/Code/notUpdatable`` where a level of your own
     ///   transforms values on the way; else what the level inside throws.
@@ -200,21 +205,21 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         _ = try await change(key, to: Entry(value: value), isCached: false)
     }
 
-    /// Deletes a key: the cache has no value of it at once, and the source later.
+    /// Deletes a key, in the cache at once and in the source later.
     ///
-    /// The cache remembers that there is none, for at least as long as a value would live there.
+    /// The cache remembers the absence for at least as long as a value would live there.
     ///
     /// - Throws: As ``commit(_:for:)``.
     public func delete(_ key: Key) async throws { _ = try await change(key, to: Entry(.absent)) }
 
-    /// Waits until the source has got all that was set until now.
+    /// Waits until all that was set until now has reached the source.
     ///
-    /// Nothing waits for others to go with it meanwhile.
+    /// Meanwhile no write waits for others to go with it.
     ///
     /// - Throws: ``CacheError/Code/notWritten`` when one of the writes was given up; `CancellationError`.
     public func flush() async throws { try await queue.flush() }
 
-    /// Makes all writes, for as long as the limit says, and gives up the rest; then drains the level inside.
+    /// Makes all writes, for at most `limit`, and gives up the rest; then drains the level inside.
     ///
     /// From then on a `set` waits for the source.
     public func drain(within limit: Duration) async {
@@ -247,7 +252,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
                 return writes.isDraining
             }
             guard isLast else {
-                // After that: what was fetched until now must not stay.
+                // After that: a value that was fetched until now must not stay.
                 if version == nil { await forget(key) }
                 return ticket
             }
@@ -300,15 +305,15 @@ extension WritingBehind: ConfirmationRelay {}
 extension AtomicLevel {
     /// This level, writing to the source of truth after it has cached.
     ///
-    /// A `set` costs what it costs without that. Beside each write of the source there are two round trips to Redis, which
+    /// A `set` costs no more than without it. Each write of the source takes two round trips to Redis besides, which
     /// compare versions and move no values.
     ///
     /// - Parameters:
     ///   - options: How soon writes are made, and how much may wait.
     ///   - cost: What a value costs, for ``WriteBehindOptions/costLimit``; asked once for each `set`.
     ///   - lost: Gets each write that is given up. It must not take long.
-    ///   - write: Writes a value to the source, or deletes the key when the value is `nil`. What it throws is tried again. It
-    ///     has to end when it is cancelled.
+    ///   - write: Writes a value to the source, or deletes the key when the value is `nil`. A write that throws is
+    ///     tried again. The closure has to end when it is cancelled.
     /// - Returns: The level that writes.
     public func writingBehind(
         _ options: WriteBehindOptions = WriteBehindOptions(),
@@ -328,9 +333,9 @@ extension AtomicLevel {
     ///   - options: How soon writes are made, how many at once, and how much may wait.
     ///   - cost: What a value costs, for ``WriteBehindOptions/costLimit``; asked once for each `set`.
     ///   - lost: Gets each write that is given up. It must not take long.
-    ///   - write: Writes values to the source, each key once; deletes those whose value is `nil`. When it throws, all are tried
-    ///     again in batches of half the size: one that can never be written fails alone in the end. It has to end when it is
-    ///     cancelled.
+    ///   - write: Writes values to the source, each key once; deletes those whose value is `nil`. When it throws, all
+    ///     are tried again in batches of half the size: one that can never be written fails alone in the end. It has to
+    ///     end when it is cancelled.
     /// - Returns: The level that writes.
     public func writingBehindSeveral(
         _ options: WriteBehindOptions = WriteBehindOptions(),
@@ -343,7 +348,7 @@ extension AtomicLevel {
 }
 
 extension Entry {
-    /// What reads get of an entry that is not in the cache any more: no level keeps it.
+    /// What reads get of an entry that is no longer in the cache: no level keeps it.
     fileprivate var pending: Entry {
         var entry = self
         entry.origin = .pendingWrite
@@ -361,7 +366,7 @@ extension Entry {
 }
 
 extension ReadRequest {
-    /// The same request to a level whose source gets later what is set.
+    /// The same request to a level that writes its source later.
     fileprivate var late: ReadRequest {
         var request = self
         request.writesLater = true

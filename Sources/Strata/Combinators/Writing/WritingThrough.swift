@@ -9,18 +9,18 @@
 /// try await products.delete(42)
 /// ```
 ///
-/// Each `set` notes what the cache has of the key, writes the source, and then caches the value only if the key is still as it
-/// was noted. Otherwise it removes the key, and the next read asks the source. So of two writers that overlap, in this process
-/// or in others, none leaves a value in the cache that the other has replaced in the source.
+/// Each `set` notes what the cache has of the key, writes the source, and then caches the value only if the key is
+/// still as it was noted. Otherwise it removes the key, and the next read asks the source. So when two writers overlap,
+/// in this process or in others, neither leaves a value in the cache that the other has replaced in the source.
 ///
-/// Reads are those of the level inside. What forgets does not delete: ``remove(_:)``, ``removeAll()`` and tags concern the cache
-/// only, since reads and lifetimes remove keys, too; ``delete(_:)`` deletes in the source.
+/// Reads are those of the level inside. Forgetting does not delete: ``remove(_:)``, ``removeAll()`` and tags concern
+/// the cache only, since reads and lifetimes remove keys, too; ``delete(_:)`` deletes in the source.
 ///
-/// It cannot be updated: the cache compares before the source is written, and two updates that both pass would both write there.
-/// Change the value in a transaction of the source, and remove the key.
+/// It cannot be updated: the cache compares before the source is written, and two updates that both pass would both
+/// write there. Change the value in a transaction of the source, and remove the key.
 ///
-/// Put it around the whole cache, or, above Redis, below memory: without Redis memory would not hear of what is
-/// deleted or given up. A level below it fills what is inside without a write.
+/// Put it around the whole cache, or, above Redis, below memory: without Redis, memory would not hear of values that
+/// are deleted or given up. A level below it fills the level inside without a write.
 public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -66,9 +66,9 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
     /// Writes the source, then the cache.
     ///
-    /// What a read has found below, and a remembered absence, are cached and not written.
+    /// An entry that a read has found below, and a remembered absence, are cached and not written.
     ///
-    /// - Throws: What the source throws, and then the key is removed, because it may have been written all the same;
+    /// - Throws: What the source throws, and then the key is removed, because it may have been written nevertheless;
     ///   ``CacheError/Code/notForgotten``; `CancellationError`.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         guard let value = entry.value, entry.rights == nil, !entry.isFill else {
@@ -90,8 +90,8 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
     /// Forgets a key in the cache.
     ///
-    /// The source keeps it; see ``delete(_:)``. A `set` with a lifetime of zero arrives here, too: its value is written to the
-    /// source, and not cached.
+    /// The source keeps it; see ``delete(_:)``. A `set` with a lifetime of zero arrives here, too: its value is written
+    /// to the source, and not cached.
     ///
     /// - Throws: As ``commit(_:for:)`` for such a `set`, and ``CacheError/Code/notUpdatable`` where a level of your own
     ///   transforms values on the way; else what the level inside throws.
@@ -114,7 +114,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         }
     }
 
-    /// What the closure of a write writes itself of the same key would wait for its own turn.
+    /// A write of the same key by the closure would wait for its own turn.
     private func refuseInside(_ key: Key) throws {
         guard WriteUnderWay.isInside(ObjectIdentifier(turns), key) else { return }
         throw CacheError(
@@ -155,13 +155,14 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
     // MARK: Caching what was written
 
-    /// Where a value can be cached that is about to be written.
+    /// Where a value that is about to be written can be cached.
     private enum Place {
         /// In the place of what is there.
         case exchange(ChangeMark)
-        /// Where nothing is, by these rights: a mark cannot tell a key that was set and removed meanwhile from one that was not.
+        /// Where there is nothing, by these rights: a mark cannot tell a key that was set and removed meanwhile from
+        /// one that was not.
         case fill(FillRights)
-        /// Nowhere: nobody could tell whether the key has changed.
+        /// Nowhere: there is no way to tell whether the key has changed.
         case none
     }
 
@@ -221,14 +222,14 @@ extension WritingThrough: ConfirmationRelay {}
 extension AtomicLevel {
     /// This level, writing to the source of truth before it caches.
     ///
-    /// Writers of a key take turns in this process, in the order of their calls; a turn lasts as long as the write. There is no
-    /// limit on it but the closure's own. A closure that sets or deletes the key that it writes gets
+    /// Writers of a key take turns in this process, in the order of their calls; a turn lasts as long as the write.
+    /// Only the closure limits it. A closure that sets or deletes the key that it writes gets
     /// ``CacheError/Code/writesItself``.
     ///
     /// Two round trips to Redis around each write of the source; one more for a conflict.
     ///
-    /// - Parameter write: Writes a value to the source, or deletes the key when the value is `nil`. What it throws reaches
-    ///   the caller as it is.
+    /// - Parameter write: Writes a value to the source, or deletes the key when the value is `nil`. What it throws
+    ///   reaches the caller as it is.
     /// - Returns: The level that writes.
     public func writing(
         through write: @escaping @Sendable (_ key: Key, _ value: Value?) async throws -> Void

@@ -9,10 +9,10 @@ extension MemoryLevel {
         }
     }
 
-    /// The keys of the entries that were hit most since somebody has asked the last time, the most often hit first.
+    /// The keys of the entries that were hit most since the last call, the most often hit first.
     ///
-    /// Hits are counted from the first question on, until nobody asks any more; what has no count follows in the order of
-    /// ``hottest(_:)``. Hits that readers could not take down are not counted.
+    /// Hits are counted from the first call until the calls stop; entries without a count follow in the order of
+    /// ``hottest(_:)``. Hits that readers could not record are not counted.
     ///
     /// Complexity: O(`most`); writers wait for it.
     package func mostHit(_ most: Int) -> [Key] {

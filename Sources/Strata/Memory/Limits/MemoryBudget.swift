@@ -73,8 +73,8 @@ public final class MemoryBudget: Sendable {
     ///
     /// - Parameters:
     ///   - level: The level that asks.
-    ///   - most: What it needs at least for a single entry, for less of which nobody is to give anything; it gets a step if that
-    ///     is more.
+    ///   - most: What it needs at least for a single entry: no other level gives anything for less. It gets a step if
+    ///     that is more.
     func grow(_ level: some BudgetMember, by most: Int) {
         withMembers { members, _ in
             guard let own = members.firstIndex(where: { $0.level === level }) else { return ((), []) }

@@ -27,8 +27,8 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - total: The limit, in the unit of `weigh`: bytes, for example.
-    ///   - weigh: The cost of a value, asked once when it is stored. Less than 1 counts as 1; an absent entry counts as a
-    ///     millionth of the limit, at least 1 and at most 256.
+    ///   - weigh: The cost of a value, asked once when it is stored. Less than 1 counts as 1; an absent entry counts as
+    ///     a millionth of the limit, at least 1 and at most 256.
     /// - Returns: The limit.
     public static func cost(_ total: Int, of weigh: @escaping @Sendable (Value) -> Int) -> MemoryLimit {
         MemoryLimit(total: total, weigh: weigh)
@@ -64,8 +64,8 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
         return weight(of: value)
     }
 
-    /// What an absence weighs beside values of some unit: whoever asks for keys that do not exist must not fill memory with
-    /// as many of them as the limit has bytes.
+    /// What an absence weighs beside values of some unit: a caller that asks for keys that do not exist must not fill
+    /// memory with as many of them as the limit has bytes.
     @inlinable
     var absence: Int { min(max(total >> 20, 1), 256) }
 

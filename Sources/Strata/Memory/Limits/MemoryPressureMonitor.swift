@@ -5,11 +5,11 @@
 /// ```
 ///
 /// On Linux it reads once a second the kernel's counts for the control group of the process (`memory.events`, and the
-/// stalls in `memory.pressure`). When memory had to be reclaimed while nine tenths of the limit were used for more than copies
-/// of files, or some task stalled for a tenth of the time, levels shed a quarter (``MemoryPressure/moderate``); when there was
-/// none left, or all tasks stalled, everything (``MemoryPressure/critical``). Reading needs no privilege and runs on the one background thread of all memory
-/// levels, from the first subscription to the last. On other systems nothing is noticed by itself. Pass on pressure
-/// that you notice elsewhere with ``report(_:)``.
+/// stalls in `memory.pressure`). When memory had to be reclaimed while nine tenths of the limit were used for more than
+/// copies of files, or some task stalled for a tenth of the time, levels shed a quarter (``MemoryPressure/moderate``);
+/// when there was none left, or all tasks stalled, everything (``MemoryPressure/critical``). Reading needs no privilege
+/// and runs on the one background thread of all memory levels, from the first subscription to the last. On other
+/// systems nothing is noticed by itself. Pass on pressure that you notice elsewhere with ``report(_:)``.
 ///
 /// A level gets the signal and is never cleared: it decides itself what to do.
 public final class MemoryPressureMonitor: Sendable {

@@ -1,8 +1,8 @@
-/// A reading of the system's memory: counters that only grow, so that two readings show the events in between, and what the
-/// control group uses now.
+/// A reading of the system's memory: counters that only grow, so that two readings show the events in between, and what
+/// the control group uses now.
 struct MemoryPressureReading: Equatable, Sendable {
-    /// How often the control group was throttled or had to reclaim, because it was at its limits; `nil`, as all the others, when
-    /// it cannot be read.
+    /// How often the control group was throttled or had to reclaim, because it was at its limits; `nil`, as all the
+    /// others, when it cannot be read.
     var reclaims: Int?
     /// How often the control group could not get memory at all.
     var failures: Int?
@@ -66,7 +66,8 @@ struct MemoryPressureReading: Equatable, Sendable {
         used = max(0, files.reduce(use) { $0.subtractingReportingOverflow($1).partialValue })
     }
 
-    /// Whether the group had to reclaim because of copies of files alone: nine tenths of the limit are more than the rest uses.
+    /// Whether the group had to reclaim because of copies of files alone: nine tenths of the limit are more than the
+    /// rest uses.
     private var hasRoom: Bool {
         guard let limit, let used else { return false }
         return used < limit - limit / 10
@@ -74,9 +75,9 @@ struct MemoryPressureReading: Equatable, Sendable {
 
     /// The pressure since an earlier reading; `nil` for none.
     ///
-    /// Stalls count when they took a tenth of the time. That the group is at its limit counts when it is not full of copies of
-    /// files: a process that reads or writes files has it there all the time. What one of the readings lacks says nothing: a
-    /// process without descriptors cannot read, and what it reads then has not grown from zero.
+    /// Stalls count when they took a tenth of the time. That the group is at its limit counts when it is not full of
+    /// copies of files: a process that reads or writes files has it there all the time. What one of the readings lacks
+    /// says nothing: a process without descriptors cannot read, and what it reads then has not grown from zero.
     func pressure(since earlier: MemoryPressureReading, over pause: Duration) -> MemoryPressure? {
         func growth(_ counter: KeyPath<MemoryPressureReading, Int?>) -> Int {
             guard let now = self[keyPath: counter], let then = earlier[keyPath: counter] else { return 0 }

@@ -1,9 +1,9 @@
 extension EvictionPolicy {
-    /// Gives an entry that was just taken in the place that an earlier one of its key had: behind all others that are as
-    /// worth keeping.
+    /// Gives an entry that was just taken in the place that an earlier one of its key had: behind all others that are
+    /// as worth keeping.
     ///
-    /// Entries that are settled from the hottest on then stand in that order. Nothing is evicted and no request is counted.
-    /// Complexity: O(1).
+    /// Entries that are settled from the hottest on then stand in that order. Nothing is evicted and no request is
+    /// counted. Complexity: O(1).
     ///
     /// - Parameters:
     ///   - slot: The slot of the entry; one that holds none is ignored.

@@ -1,13 +1,14 @@
-/// Which slots are hit most: counts while somebody asks, and not otherwise.
+/// Which slots are hit most: counts only while callers ask.
 ///
-/// The frequent-items algorithm of Misra and Gries (1982): a slot that has more than 1/(`capacity` + 1) of all hits is among
-/// those that are counted, and no count is too high. Each question halves the counts, so that what was hit once fades.
+/// The frequent-items algorithm of Misra and Gries (1982): a slot that has more than 1/(`capacity` + 1) of all hits is
+/// among those that are counted, and no count is too high. Each question halves the counts, so that what was hit once
+/// fades.
 struct HitTally: Sendable {
     /// How many slots are counted at most.
     private let capacity: Int
     /// The hits of a slot, and the hash of the key that it had at the first.
     private var counts: [UInt32: (hits: UInt32, hash: UInt32)] = [:]
-    /// How many hits are counted until somebody has to ask again.
+    /// How many hits are counted until a caller has to ask again.
     private var left: Int
 
     init(capacity: Int, hits: Int = 1 << 22) {
@@ -15,7 +16,7 @@ struct HitTally: Sendable {
         left = hits
     }
 
-    /// Whether nobody has asked for so long that counting is no use.
+    /// Whether the last question is so long ago that counting is no use.
     var isOver: Bool { left <= 0 }
 
     /// Counts hits.

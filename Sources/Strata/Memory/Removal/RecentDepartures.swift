@@ -1,7 +1,7 @@
 /// Why entries have left a memory level lately, for the accounts of reads.
 ///
-/// Nothing is decided by it. A table where a later key takes the place of an earlier one, of 64 to 2 048 words of four bytes. A word has the key's tag, whose
-/// lowest bits are the word's place, and in their stead the cause.
+/// Nothing is decided by it. A table where a later key takes the place of an earlier one, of 64 to 2 048 words of four
+/// bytes. A word has the key's tag, whose lowest bits are the word's place, and in their stead the cause.
 @usableFromInline
 struct RecentDepartures: ~Copyable, Sendable {
     @usableFromInline static var causeMask: UInt32 { 7 }

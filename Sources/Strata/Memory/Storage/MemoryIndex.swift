@@ -11,7 +11,7 @@ public import Synchronization
 /// what readers may be looking for, and needs the partition closed.
 ///
 /// The buckets belong to the partition, which frees them and counts the keys: what stands here changes in a closed
-/// partition only, and to add a key changes nothing of it.
+/// partition only, and adding a key does not change it.
 @safe
 @frozen
 @usableFromInline

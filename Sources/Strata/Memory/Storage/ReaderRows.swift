@@ -8,7 +8,7 @@ public import Musl
 public import Glibc
 #endif
 
-/// Who is reading at the moment, and what was read lately: a row of memory for each thread, which no other thread
+/// Which threads are reading, and what was read lately: a row of memory for each thread, which no other thread
 /// writes.
 ///
 /// A lock that all readers take is a line of the processor's cache that moves from core to core with every read, which

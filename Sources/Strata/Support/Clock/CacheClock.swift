@@ -1,10 +1,10 @@
 /// The clock that a cache goes by: the system's or, in a test, one that the test moves.
 ///
-/// Levels, sources and clients take ``current`` when they are made, and keep it. In a service that is the system's clock.
-/// `ManualClock` of `StrataTesting` is another one for what is made in its scope.
+/// Levels, sources and clients take ``current`` when they are made, and keep it. In a service that is the system's
+/// clock. `ManualClock` of `StrataTesting` is another one for what is made in its scope.
 ///
-/// What belongs to a cache goes by this clock. What waits for a server or a wire goes by the system's: `MonotonicInstant.now`,
-/// `Task.pause(for:)` and a plain `Watch` say so.
+/// What belongs to a cache goes by this clock. What waits for a server or a wire goes by the system's:
+/// `MonotonicInstant.now`, `Task.pause(for:)` and a plain `Watch` say so.
 ///
 /// A moved clock shows two times, because some things must stand still until a test moves them, and some must go on:
 ///
@@ -99,7 +99,7 @@ public struct CacheClock: Sendable {
 
     /// Suspends for a time, or until the task is cancelled.
     ///
-    /// On a moved clock it ends by itself, too: nobody has to move the clock for those who wait.
+    /// On a moved clock it ends by itself, too: the test need not move the clock for it.
     ///
     /// - Throws: `CancellationError`.
     public func pause(for duration: Duration) async throws {
@@ -132,8 +132,8 @@ extension CacheClock: Hashable {
 extension CacheClock {
     /// The clock of a level that is made of others; `nil` when none of them has one.
     ///
-    /// Entries bear instants, so levels that exchange them go by one clock. Stops the program when they do not: they were made
-    /// partly in the scope of a test's clock and partly outside.
+    /// Entries bear instants, so levels that exchange them go by one clock. Stops the program when they do not: they
+    /// were made partly in the scope of a test's clock and partly outside.
     package static func common(_ clocks: CacheClock?...) -> CacheClock? {
         let known = clocks.compactMap(\.self)
         precondition(

@@ -29,7 +29,8 @@ package protocol MovedTime: AnyObject, Sendable {
 
 /// Something that keeps keys at a server alive by giving them new times to live, again and again.
 ///
-/// A test that takes time off the keys of a server spares these: while that time went by, they would have been kept alive.
+/// A test that takes time off the keys of a server spares these: while that time went by, they would have been kept
+/// alive.
 package protocol ServerKeyKeeper: AnyObject, Sendable {
     /// The names of the keys; what does not outlast an instant of the running time is given up now.
     func keysKept(until running: MonotonicInstant) -> [[UInt8]]

@@ -11,8 +11,8 @@ package protocol Watched: AnyObject, Sendable {
 /// Work that ends before its deadline costs no timer and cancels none: the watch finds it ended when it fires. The task
 /// keeps nothing alive, not even the owner of the deadline.
 ///
-/// Deadlines are instants of the system's clock, unless another one is given. On one that a test moves there is no task:
-/// whoever moves it fires what is due.
+/// Deadlines are instants of the system's clock, unless another one is given. On one that a test moves there is no
+/// task: the caller that moves it fires what is due.
 package final class Watch: Sendable {
     /// Which of a clock's times deadlines are counted by.
     package enum Time: Sendable {
@@ -63,8 +63,8 @@ package final class Watch: Sendable {
                 let now = clock.running
                 let start = MonotonicInstant.now
                 let due = owner.fire(at: now)
-                // Not sooner: deadlines within this time are handled together. An owner looks through all that it has, so one
-                // with very much gets a tenth of a processor for it at most.
+                // Not sooner: deadlines within this time are handled together. An owner looks through all that it has,
+                // so one with very much gets a tenth of a processor for it at most.
                 let pause = max(.milliseconds(1), start.duration(to: .now) * 10)
                 if due < .distantFuture { schedule(again: max(due, now.advanced(by: pause)), number, owner) }
             }

@@ -53,7 +53,8 @@ final class ClusterReplicas: Watched {
             let before = state
             guard !state.isStopped else { return (false, before) }
             var map = map
-            // What a replica has is proved by its own answers and its primary's, whatever a third node has heard of it.
+            // Only the answers of a replica and of its primary prove what the replica has, not what a third node has
+            // heard of it.
             map.keep(from: state.map) { replica, primary in
                 view.byEndpoint[primary] != nil && view.byEndpoint[replica] == nil
                     && state.lag.proof(of: replica, primary, at: .now, since: .distantPast) != nil

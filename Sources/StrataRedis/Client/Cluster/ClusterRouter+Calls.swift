@@ -50,7 +50,7 @@ extension ClusterRouter {
         let connection: Connection
     }
 
-    /// What has come of an attempt: a reply, or the loss of a connection.
+    /// The outcome of an attempt: a reply, or the loss of a connection.
     typealias Outcome = Result<RESPValue, RedisError>
 
     /// The way that a call takes where nothing has to be waited for, which is nearly always.
@@ -71,7 +71,7 @@ extension ClusterRouter {
     ///   - call: The call.
     ///   - connection: The connection of the first attempt, for calls whose order matters; not used when the slot's
     ///     node is another by now.
-    ///   - first: What has come of an attempt that was made already, and at which node.
+    ///   - first: The outcome of an attempt that was already made, and its node.
     ///   - encode: Writes the command.
     /// - Returns: The reply.
     /// - Throws: ``RedisError``; `CancellationError`.
@@ -147,7 +147,7 @@ extension ClusterRouter {
         }
     }
 
-    /// A connection was lost, or none was to be had: the map may be old.
+    /// A connection was lost, or there was none: the map may be old.
     ///
     /// The call is made again where it may be, and at once only if another node serves the slot by now: while the
     /// cluster has not noticed that a node is gone, nothing is gained by asking it again.

@@ -29,7 +29,7 @@ struct RefreshRound {
 
     /// One has failed.
     ///
-    /// - Returns: Whether nobody is left to be asked or to answer.
+    /// - Returns: Whether no node is left to ask, or to wait for.
     mutating func failed() -> Bool {
         asked -= 1
         return asked == 0 && candidates.isEmpty

@@ -39,7 +39,7 @@ final class ClusterRouter: Sendable {
     let rounds = Rounds()
     let watch = Watch()
     let observer: (any ClusterObserver)?
-    /// `nil` where none is read.
+    /// `nil` if none is read.
     let replicas: ClusterReplicas?
     private let make: @Sendable (RedisEndpoint) throws -> RedisClient
 
@@ -134,7 +134,7 @@ final class ClusterRouter: Sendable {
             refresh()
             guard .now < deadline else { throw unseen }
             try await rounds.wait(past: ended, until: deadline)
-            // Who has waited for a round is told what it has found.
+            // Those that waited for a round are told what it has found.
             if self.view == nil, rounds.ended > ended { throw unseen }
         }
     }
@@ -196,8 +196,8 @@ final class ClusterRouter: Sendable {
 
     /// A redirection has told that a slot has moved.
     ///
-    /// The map is changed at once, so that other calls do not go the long way, and is asked for anew. A node that is in
-    /// no map does not come into it by that: whoever answers could name any number of them.
+    /// The map is changed at once, so that other calls need not be redirected, and is asked for anew. This adds no node
+    /// to the map: a node could name any number of others.
     func moved(_ slot: UInt16, to node: ClusterNode) {
         guard view?.byEndpoint[node.endpoint] != nil else {
             exposed(slot, to: node)

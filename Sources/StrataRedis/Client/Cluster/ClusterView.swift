@@ -83,7 +83,7 @@ final class ClusterView: Sendable {
     }
 }
 
-/// Who has to know what becomes of a cluster.
+/// Has to know what becomes of a cluster.
 ///
 /// Called on the nodes' I/O thread, and on callers' tasks.
 protocol ClusterObserver: AnyObject, Sendable {

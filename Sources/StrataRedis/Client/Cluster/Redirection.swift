@@ -53,7 +53,7 @@ extension RedisEndpoint {
     /// - Parameters:
     ///   - host: Empty, or `?`, where the one who tells does not know better than that it is its own.
     ///   - port: The port.
-    ///   - source: Who has told it.
+    ///   - source: The node that sent it.
     /// - Returns: The address.
     static func node(host: String?, port: Int64?, toldBy source: RedisEndpoint) -> RedisEndpoint? {
         guard let port, (1...65_535).contains(port) else { return nil }

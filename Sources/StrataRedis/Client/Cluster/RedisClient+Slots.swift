@@ -28,7 +28,7 @@ extension RedisClient {
     ///   - timeout: How long all may take, the wait for other parts of their node included; `nil` is the client's
     ///     ``RedisConfiguration/commandTimeout``.
     ///   - body: Answers for keys of one slot, in their order, within the time that is left.
-    /// - Returns: What has come of each key, in the order of all keys.
+    /// - Returns: The outcome of each key, in the order of all keys.
     func outcomesBySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
@@ -161,6 +161,6 @@ extension RedisError {
 }
 
 extension Result {
-    /// Why there is no value; `nil` where there is one.
+    /// Why there is no value; `nil` if there is one.
     var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -35,10 +35,11 @@ struct ReplicationAccount: Sendable, Equatable {
 
 /// What each replica is proved to have.
 ///
-/// A primary that is asked at an instant answers with an offset in its history of writes. Whatever it has acknowledged
-/// before that instant lies before this offset. A replica that has executed as much of the same history has all of it,
-/// and keeps it for as long as its process lives, which its connection tells: what is read over that connection is no
-/// older than the instant. So no clock of a server counts, nor what a replica says of its link.
+/// A primary that is asked at an instant answers with an offset in its history of writes. Every write that it
+/// acknowledged before that instant lies before this offset. A replica that has executed as much of the same history
+/// has all of them, and keeps them as long as its process lives, that is, as long as its connection stands: a read over
+/// that connection is no older than the instant. So neither a server's clock counts, nor what a replica says of its
+/// link.
 struct ReplicaLag: Sendable {
     /// What a replica has.
     struct Proof: Sendable, Equatable {

@@ -50,8 +50,8 @@ struct SlotMap: Sendable, Equatable {
 
     /// Reads a reply to CLUSTER SHARDS.
     ///
-    /// Slots that are given twice are the first's; those never given are nobody's. What makes no sense in it is left
-    /// out.
+    /// A slot that is given twice belongs to the first node; one that is never given has no owner. Parts that make no
+    /// sense are left out.
     ///
     /// - Parameters:
     ///   - reply: The reply.

@@ -57,7 +57,7 @@ final class ClusterLinks: ClusterObserver {
     private let trackingRefused = Locked<(@Sendable () -> Void)?>(nil)
 
     /// - Parameters:
-    ///   - configuration: For how long what is told is relied on.
+    ///   - configuration: How long the nodes' messages are relied on.
     ///   - exposure: For how long a node to which keys of a part were seen to go counts as one of the part's.
     ///   - changed: Called when the cluster has changed, or a link stands.
     init(
@@ -115,7 +115,7 @@ final class ClusterLinks: ClusterObserver {
         trackingRefused.withLock { $0 }?()
     }
 
-    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    /// Why changes are not told at the moment, in words; `nil` while they are, and while no level listens.
     var refusal: String? {
         let (missing, view) = state.withLock { state in
             (state.registrations.values.lazy.compactMap { $0.trust.missing }.first, state.view)
@@ -155,7 +155,7 @@ final class ClusterLinks: ClusterObserver {
         let before = state.withLock { state in
             let before = state.exposed
             state.confirmedAt[endpoint] = askedAt
-            // Nobody may see the cluster for long.
+            // The cluster may stay out of reach for long.
             let ended = state.endExposures(at: .now)
             for number in state.registrations.keys {
                 change(number, &state) { $0.confirmed(endpoint, at: askedAt) }
@@ -280,7 +280,8 @@ final class ClusterLinks: ClusterObserver {
         state.queue.append { for effect in effects { effect.tell(listener) } }
     }
 
-    /// Does what is in the queue, outside the lock and in its order; whoever comes meanwhile leaves it to this thread.
+    /// Does what is in the queue, outside the lock and in its order; other threads leave their work to this one
+    /// meanwhile.
     private func deliver() {
         while true {
             let some = state.withLock { state -> [@Sendable () -> Void] in

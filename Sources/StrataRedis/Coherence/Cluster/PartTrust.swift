@@ -47,7 +47,7 @@ struct PartTrust: Sendable {
     /// The cluster was seen.
     ///
     /// - Parameters:
-    ///   - sets: Of each part the nodes that may serve one of its keys; `nil` where a slot is not served.
+    ///   - sets: Of each part the nodes that may serve one of its keys; `nil` if a slot is not served.
     ///   - changed: The parts of which a slot has another owner, or another node has become one of those.
     ///   - time: When the cluster was asked for that.
     /// - Returns: What follows.

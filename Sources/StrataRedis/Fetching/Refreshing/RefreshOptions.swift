@@ -9,7 +9,7 @@
 public struct RefreshOptions: Sendable, Hashable {
     /// How many keys are asked for at once; at least 1.
     ///
-    /// A source that takes several gets them by one call.
+    /// A source that takes several keys gets them in one call.
     public var batch: Int
     /// The largest share by which a pause between two rounds is shortened, from 0 to 1.
     public var jitter: Double
@@ -17,7 +17,8 @@ public struct RefreshOptions: Sendable, Hashable {
     public var leaseDuration: Duration
     /// How often another instance asks for the lease, with a random half less; at least 10 ms.
     public var lookInterval: Duration
-    /// How long the closure that tells the keys may take; then the round has failed, and another instance may try.
+    /// How long the closure that returns the keys may take; after that the round has failed, and another instance may
+    /// try.
     public var keyTimeout: Duration
 
     /// Options, each with its default.

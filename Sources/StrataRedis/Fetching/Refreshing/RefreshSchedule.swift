@@ -55,7 +55,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         let lease = LeaseOptions(
             duration: max(options.leaseDuration, .seconds(1)),
             renewalLimit: tenure,
-            // Who does not get it at once looks again later; waiting would ask Redis all the time.
+            // An instance that does not get it at once looks again later; waiting would ask Redis all the time.
             waitLimit: .zero
         )
         var isFailing = false

@@ -4,7 +4,7 @@ public struct RefreshStatistics: Sendable, Hashable {
     public var isLeading = false
     /// Rounds that it has made.
     public var rounds = 0
-    /// Rounds for which the keys could not be told.
+    /// Rounds that failed because their keys were not known.
     public var failedRounds = 0
     /// Keys that it has fetched anew, those without a value among them.
     public var refreshed = 0

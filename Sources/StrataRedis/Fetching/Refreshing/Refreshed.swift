@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// let group = ServiceGroup(services: [redis, products], logger: logger)
 /// ```
 ///
-/// For a small set of keys that must be fresh before somebody asks. The instance that holds a lease makes the rounds;
+/// For a small set of keys that must be fresh before a caller asks. The instance that holds a lease makes the rounds;
 /// each round asks the source for every key, as a read with ``/Strata/ReadOptions/reload`` does, and so stores the
 /// values for all instances. When the instance ends, another one begins a round within ``RefreshOptions/lookInterval``;
 /// when it dies, within that and ``RefreshOptions/leaseDuration``. The lease saves work, and is no lock: two instances
@@ -38,10 +38,10 @@ public struct Refreshed<Base: CacheLevel>: TransparentLevel {
     /// What this instance has refreshed.
     public var statistics: RefreshStatistics { schedule.statistics }
 
-    /// Refreshes when this instance is the one that does, until the task is cancelled or, in a `ServiceGroup`, until
+    /// Refreshes while this instance holds the lease, until the task is cancelled or, in a `ServiceGroup`, until
     /// graceful shutdown begins.
     ///
-    /// Returns without an error in both cases, and lets another instance begin. While Redis cannot be asked, nothing is
+    /// Returns without an error in both cases, and lets another instance begin. While Redis does not answer, nothing is
     /// refreshed.
     public func run() async {
         await withTaskGroup { group in
@@ -93,7 +93,7 @@ extension Refreshed: Service {}
 extension CacheLevel {
     /// This level with some of its keys fetched anew on a schedule, by one instance of the fleet; run it.
     ///
-    /// A cache whose calls bring their sources has none that a round could ask: each round fails then, with
+    /// A cache whose calls bring their sources has none for a round to ask: each round then fails with
     /// ``/Strata/CacheError/Code/miss``.
     ///
     /// One round trip to Redis for each third of ``RefreshOptions/leaseDuration``, in the instance that refreshes; one
@@ -101,9 +101,9 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed
-    ///     at once. Make it shorter than the lifetime of the values.
-    ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
+    ///   - interval: The time from the beginning of a round to that of the next; after a round that takes longer, the
+    ///     next begins at once. Make it shorter than the lifetime of the values.
+    ///   - name: The name of the schedule; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
     ///   - keyspace: The keyspace of the lease.
     ///   - options: How many keys at once, and how instances take turns.
@@ -127,20 +127,19 @@ extension CacheLevel {
 
     /// This level with some of its keys fetched anew on a schedule, by one instance of the fleet; run it.
     ///
-    /// A cache whose calls bring their sources has none that a round could ask: each round fails then, with
+    /// A cache whose calls bring their sources has none for a round to ask: each round then fails with
     /// ``/Strata/CacheError/Code/miss``.
     ///
     /// - Parameters:
-    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed
-    ///     at once. Make it shorter than the lifetime of the values.
-    ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
+    ///   - interval: The time from the beginning of a round to that of the next; after a round that takes longer, the
+    ///     next begins at once. Make it shorter than the lifetime of the values.
+    ///   - name: The name of the schedule; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
     ///   - keyspace: The keyspace of the lease.
     ///   - options: How many keys at once, and how instances take turns.
     ///   - logger: Gets a line for a round in which something has failed.
-    ///   - failed: Gets each key whose fetch has failed, and `nil` when the keys could not be told. It must not take
-    ///     long.
-    ///   - keys: Tells the keys, at the beginning of each round.
+    ///   - failed: Gets each key whose fetch has failed, and `nil` when the keys are not known. It must not take long.
+    ///   - keys: Returns the keys, at the beginning of each round.
     /// - Returns: The level, and the service that refreshes.
     public func refreshAll(
         every interval: Duration,

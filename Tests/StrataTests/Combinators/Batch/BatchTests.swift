@@ -6,7 +6,8 @@ import Testing
 struct BatchTests {
     struct Failure: Error, Equatable { var key: String }
 
-    /// Holds each key until its gate opens, then answers by the key: `bad…` fails, `none…` misses, `cancelled…` is cancelled.
+    /// Holds each key until its gate opens, then answers by the key: `bad…` fails, `none…` misses, `cancelled…` is
+    /// cancelled.
     private final class Held: Sendable {
         let log = CallLog()
         let ended = CallLog()

@@ -14,7 +14,7 @@ struct CoalescedTests {
         func get(_ keys: [String]) async throws -> [Int?] {
             let reads = keys.map { key in Task { () async throws -> Int? in try await cache.get(key) } }
             while cache.waiting < keys.count { try await nextTurn() }
-            // Whoever waits may not have begun to wait for the window's end.
+            // A waiting read may not have begun to wait for the window's end.
             while clock.sleeping == 0 { try await nextTurn() }
             try clock.advance(by: .seconds(3))
             var values: [Int?] = []
@@ -68,7 +68,7 @@ struct CoalescedTests {
         #expect(below.batches.flatMap { $0 }.sorted() == ["a", "b", "c"])
     }
 
-    @Test("a window that is full waits for nobody")
+    @Test("a full window does not wait")
     func fullAtOnce() async throws {
         let cache = below.collecting(within: .seconds(3_600), upTo: 2)
         let reads = ["a", "b", "c", "x"].map { key in Task { () async throws -> Int? in try await cache.get(key) } }

@@ -130,7 +130,7 @@ struct PerKeyFailureTests {
         await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await level.get(["bad", "weak"]) }
     }
 
-    @Test("pooled: nobody gets another key's failure, and none is asked for again")
+    @Test("pooled: no read gets another key's failure, and no key is asked for again")
     func pooled() async throws {
         #expect(try await source().pooled().batchGetSome(keys) == [1, 2])
         expectCalls(once)

@@ -142,7 +142,8 @@ struct CappedTests {
         gate.open()
         #expect(try await batch.value == [1, 2, 3])
         #expect(try await single.value == 1)
-        // A level that is asked for each key by itself, too: three keys under a limit of one do not lock each other out.
+        // A level that is asked for each key by itself, too: three keys under a limit of one do not lock each other
+        // out.
         #expect(try await ProbeLevel(["a": 1, "b": 2]).capped(1).get(["a", "b", "a"]) == [1, 2, 1])
     }
 

@@ -8,7 +8,7 @@ struct PendingWritesTests {
     typealias Pending = PendingWrites<String, Int>
     struct Failure: Error {}
 
-    @Test("a write waits for others, a full batch for nobody")
+    @Test("a write waits for others, a full batch does not wait")
     func batches() throws {
         let rig = Rig()
         rig.set(1, for: "a")
@@ -291,7 +291,7 @@ struct PendingWritesTests {
         #expect(dropped.map(\.key) == ["a"])
         rig.advance()
         #expect(rig.pending.isEmpty && rig.finished.map(\.waiter) == [71] && rig.pending.counts.givenUp == 3)
-        // It ends after all, and nobody minds.
+        // Its late end does no harm.
         rig.succeed(stuck)
         #expect(rig.pending.counts.written == 0)
         rig.set(2, for: "a")

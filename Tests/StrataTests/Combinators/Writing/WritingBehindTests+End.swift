@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-/// Drains, caches that nobody holds, callers that are cancelled.
+/// Drains, caches without references, callers that are cancelled.
 extension WritingBehindTests {
     @Test("at the end all is written; from then on a set waits for the source")
     func draining() async throws {
@@ -106,7 +106,7 @@ extension WritingBehindTests {
         gate.open()
     }
 
-    @Test("a cache that nobody holds any more still writes what it has taken")
+    @Test("a cache without references still writes what it has accepted")
     func abandoned() async throws {
         do {
             let cache = writer(to: MemoryLevel<String, Int>(limit: .entries(10))) { $0.delay = .milliseconds(20) }

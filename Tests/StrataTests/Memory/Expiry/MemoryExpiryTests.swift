@@ -110,7 +110,7 @@ struct MemoryExpiryTests {
         #expect(late >= .zero && late < .milliseconds(200))
     }
 
-    @Test("An entry that nobody asks for leaves, one that is asked for stays")
+    @Test("An entry that is not read leaves, one that is read stays")
     func idle() async throws {
         let level = level(idle: .seconds(10))
         try await level.set(1, for: "asked")
@@ -163,7 +163,7 @@ struct MemoryExpiryTests {
         #expect(level.statistics.entries == (end == .distantPast ? 0 : 1))
     }
 
-    @Test("Entries of a level that nobody uses leave memory by themselves", .timeLimit(.minutes(1)))
+    @Test("Entries of an idle level leave memory by themselves", .timeLimit(.minutes(1)))
     func unattended() async throws {
         let gone = AsyncStream.makeStream(of: MemoryRemoval<Int, Int>.self)
         let level = MemoryLevel<Int, Int>(limit: .entries(100), lifetime: .milliseconds(20)) {

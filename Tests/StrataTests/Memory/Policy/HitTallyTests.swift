@@ -33,7 +33,7 @@ struct HitTallyTests {
         #expect(tally.ranked { $0 }.prefix(2) == [1, 2])
     }
 
-    @Test("it is over when nobody asks for long")
+    @Test("it is over when no question comes for long")
     func over() {
         var tally = HitTally(capacity: 16, hits: 100)
         tally.add([UInt32](repeating: 1, count: 99)) { _ in 7 }

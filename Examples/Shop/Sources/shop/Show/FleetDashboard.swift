@@ -5,7 +5,7 @@ import NIOHTTP1
 import StrataRedis
 import StrataTesting
 
-/// `stratactl dashboard`, and somebody who looks at it.
+/// `stratactl dashboard`, and a browser that looks at it.
 final class FleetDashboard: Sendable {
     /// What the page of the keyspace is told, of one moment.
     struct Sample: Decodable, Sendable {

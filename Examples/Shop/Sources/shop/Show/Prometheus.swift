@@ -38,7 +38,7 @@ final class Prometheus: Sendable {
 
     /// Starts the program when it is installed.
     ///
-    /// - Returns: `nil` where it is not.
+    /// - Returns: `nil` if it is not.
     static func start(_ client: HTTPClient, scraping instances: [ShopInstance], in folder: String) async throws
         -> Prometheus?
     {

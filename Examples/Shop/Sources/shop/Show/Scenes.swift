@@ -75,7 +75,7 @@ struct Scenes {
         )
     }
 
-    /// A fixed rate, nothing wrong, and somebody looks at the dashboard and asks Prometheus.
+    /// A fixed rate, nothing wrong, while a browser shows the dashboard and Prometheus asks for metrics.
     private mutating func load() async throws {
         let (dashboard, prometheus, rate) = (dashboard, prometheus, rate)
         let names = fleet.instances.map(\.process.name)
@@ -110,10 +110,10 @@ struct Scenes {
         expect(isCounted(rates), "Prometheus has the instances' reads, and not \(rates)")
     }
 
-    /// All ask at once for what nobody has: one asks the database, and the spans of the others name its span.
+    /// All ask at once for a value that no level has: one asks the database, and the spans of the others name its span.
     private mutating func traceWaiting() async throws {
         let fleet = fleet
-        // Who asks late finds the answer and waits for nobody.
+        // A late caller finds the answer and does not wait.
         for id in (products + 1)...(products + 20) {
             try await withThrowingTaskGroup { group in
                 for instance in fleet.instances { group.addTask { _ = try await instance.product(id) } }
