@@ -64,8 +64,9 @@ package final class Watch: Sendable {
                 let start = MonotonicInstant.now
                 let due = owner.fire(at: now)
                 // Not sooner: deadlines within this time are handled together. An owner looks through all that it has,
-                // so one with very much gets a tenth of a processor for it at most.
-                let pause = max(.milliseconds(1), start.duration(to: .now) * 10)
+                // so one with very much gets a tenth of a processor for it. The thread may have stood still meanwhile,
+                // and what is due soon must not wait for ten times that.
+                let pause = min(max(.milliseconds(1), start.duration(to: .now) * 10), .milliseconds(100))
                 if due < .distantFuture { schedule(again: max(due, now.advanced(by: pause)), number, owner) }
             }
         }
