@@ -31,7 +31,7 @@ extension CacheLevel {
     ///   - key: The key.
     ///   - mode: What happens to it while a server is away; overrides the mode that the levels were made with.
     /// - Returns: Whether it was carried out.
-    /// - Throws: As ``remove(_:)``; with ``RemovalMode/deferred`` no error of an outage, unless the level has no room
+    /// - Throws: As `remove(_:)`; with ``RemovalMode/deferred`` no error of an outage, unless the level has no room
     ///   to keep it.
     @discardableResult
     public func remove(_ key: Key, _ mode: RemovalMode) async throws -> RemovalOutcome {

@@ -8,8 +8,8 @@ extension CachePlan {
     /// Reads the settings of caches from a configuration: those of all from the section `defaults`, those of one from
     /// `caches.<name>`.
     ///
-    /// For a cache the section of its name counts first, then its ``override(_:_:)``, then the section `defaults`, then
-    /// ``defaults``. Settings that the plan has read before no longer count.
+    /// For a cache the section of its name counts first, then its `override(_:_:)`, then the section `defaults`, then
+    /// the property `defaults` of the plan. Settings that the plan has read before no longer count.
     ///
     /// - Parameters:
     ///   - config: The section with `defaults` and `caches`.

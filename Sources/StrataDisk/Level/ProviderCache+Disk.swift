@@ -14,8 +14,8 @@ extension ProviderCache {
     ///   - memory: How much memory may hold; 10 000 records by default.
     ///   - limit: How much the namespace may hold, in bytes; 300 MiB by default. A record that does not fit stays in
     ///     memory alone. From 95 % of the limit on, a sweep in the background drops the least recently used records,
-    ///     from memory too, until 70 % are left. It never drops records whose lifetime is ``EntryLifetime/unlimited``
-    ///     or whose provider is not ``CacheProvider/isExpirable``.
+    ///     from memory too, until 70 % are left. It never drops records whose lifetime is ``/Strata/EntryLifetime/unlimited``
+    ///     or whose provider is not ``/Strata/CacheProvider/isExpirable``.
     ///   - freshness: How long records last if their provider does not say, how long stale ones are served, and how
     ///     long callers wait.
     ///   - failureBackOff: How long a record is not loaded again after an error, by any call that evicts nothing;

@@ -21,7 +21,7 @@ public import ServiceLifecycle
 /// cache and ``AccessRules/Purpose/inspect`` have it. The instance itself needs no more than a cache does.
 ///
 /// A new instance can fill its memory with the keys that are hot in others that run a member; see
-/// ``/Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
+/// ``Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
 ///
 /// It also reads keys through the cache on request, which `stratactl warm` sends: at most ``warmRate`` a second, so
 /// that a user who may publish on the channel costs the source no more than by invalidating.

@@ -90,7 +90,7 @@ public final class ManualClock: Clock {
     /// removing expired entries from memory; woken callers go on in their own tasks afterwards.
     ///
     /// Redis goes on in real time and does not hear of the move. A cache still judges its entries in Redis by the
-    /// clock; see ``advance(by:with:)`` for leases.
+    /// clock; see ``advance(by:with:)-(_,RedisServer)`` for leases.
     ///
     /// - Parameter duration: How far: zero or more, and 100 years at most in total.
     /// - Throws: ``HarnessError/Code/invalidTime``, and then nothing has changed.
