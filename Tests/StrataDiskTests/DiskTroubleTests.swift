@@ -43,11 +43,15 @@ struct DiskTroubleTests {
             #expect(try await level.get("k") == "v")
         } else {
             for damage in [Self.zeros, Self.zeros + [1]] {
+                // The level before closes its file a moment after it has gone, and takes the journal with it.
+                while try folder.names.contains(where: { $0.hasSuffix("-wal") }) { try await nextTurn() }
                 try damage.write(to: URL(fileURLWithPath: folder.file))
-                let level = level()
-                #expect(try await level.get("k") == nil)
-                try await level.set("v", for: "k")
-                #expect(try await level.get("k") == "v")
+                do {
+                    let level = level()
+                    #expect(try await level.get("k") == nil)
+                    try await level.set("v", for: "k")
+                    #expect(try await level.get("k") == "v")
+                }
                 // The newest only: copies must not fill the disk.
                 let aside = try folder.names.filter { $0.contains(".corrupt") }
                 #expect(aside.count == 1)
