@@ -12,7 +12,7 @@ let settings: [SwiftSetting] = [
 // Where no C and no socket is touched, every unsafe construct has to be spelled out.
 let strictSettings = settings + [.strictMemorySafety()]
 
-// Products that several targets take, each behind the trait that brings it.
+// Products that several targets use, each behind the trait that brings it.
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(
     name: "ServiceLifecycle",
@@ -48,7 +48,7 @@ let hummingbirdTesting: Target.Dependency = .product(
     package: "hummingbird",
     condition: withHummingbird
 )
-// What `stratactl dashboard` takes.
+// What `stratactl dashboard` needs.
 let dashboard: [Target.Dependency] =
     Context.environment["STRATA_WITHOUT_NIO"] != nil
     ? []
@@ -75,25 +75,25 @@ let package = Package(
         .executable(name: "stratactl", targets: ["stratactl"]),
     ],
     traits: [
-        .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
-        // A dependency that only products behind a trait take is not even resolved where the trait is off.
-        .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
-        .trait(name: "HTTP", description: "StrataHTTP has its fetcher, which takes AsyncHTTPClient and SwiftNIO."),
-        .trait(name: "Hummingbird", description: "StrataHummingbird has its content, which takes hummingbird."),
+        .trait(name: "ServiceLifecycle", description: "Makes RedisClient a Service of swift-service-lifecycle."),
+        // While a trait is off, SwiftPM does not even resolve a dependency that only its products use.
+        .trait(name: "Disk", description: "Enables StrataDisk; brings GRDB."),
+        .trait(name: "HTTP", description: "Enables the fetcher of StrataHTTP; brings AsyncHTTPClient and SwiftNIO."),
+        .trait(name: "Hummingbird", description: "Enables StrataHummingbird; brings hummingbird and SwiftNIO."),
         .trait(
             name: "Configuration",
-            description: "StrataConfiguration has its content, which takes swift-configuration."
+            description: "Enables StrataConfiguration; brings swift-configuration."
         ),
         .trait(
             name: "Dashboard",
-            description: "stratactl has the command dashboard, which takes hummingbird and swift-mustache."
+            description: "Enables the command dashboard of stratactl; brings hummingbird and swift-mustache."
         ),
-        .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
+        .trait(name: "Crypto", description: "Enables StrataCrypto; brings swift-crypto."),
         .trait(
             name: "Observability",
-            description: "StrataObservability has its content, which takes swift-metrics and swift-distributed-tracing."
+            description: "Enables StrataObservability; brings swift-metrics and swift-distributed-tracing."
         ),
-        .trait(name: "TLS", description: "rediss:// works; takes OpenSSL of the system."),
+        .trait(name: "TLS", description: "Enables rediss://; needs the system's OpenSSL."),
         .default(enabledTraits: ["ServiceLifecycle", "TLS"]),
     ],
     dependencies: [
@@ -102,7 +102,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        // Without what it has for configuration files.
+        // Without its support for configuration files.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -123,9 +123,9 @@ let package = Package(
             path: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
-        // A format, which knows nothing of caches.
+        // A format that knows nothing about caches.
         .target(name: "StrataCBOR", swiftSettings: strictSettings),
-        // No pkgConfig, as above; on macOS the Makefile names the folder of openssl@3, which Homebrew links nowhere.
+        // No pkgConfig, as above; on macOS the Makefile names the folder of openssl@3, which Homebrew does not link.
         .systemLibrary(
             name: "COpenSSL",
             path: "COpenSSL",
@@ -227,7 +227,7 @@ let package = Package(
             swiftSettings: strictSettings
         ),
         .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
-        // What several targets of tests share, and no product has.
+        // What several test targets share; it is in no product.
         .target(
             name: "StrataTestSupport",
             dependencies: ["Strata", "StrataTesting", logging],
@@ -268,7 +268,7 @@ let package = Package(
             dependencies: ["StrataCrypto", "StrataTesting"],
             swiftSettings: strictSettings
         ),
-        // The process that tests of the disk level run several times and kill.
+        // The process that the tests of the disk level run several times, and kill.
         .executableTarget(
             name: "StrataDiskInstance",
             dependencies: ["Strata", "StrataDisk", "StrataTestSupport"],
@@ -338,7 +338,7 @@ let package = Package(
 )
 
 // Under a sanitizer the C libraries behind the HTTP and the crypto module take longer to build than all tests take to
-// run, and nothing of what is looked for there is in them.
+// run, and they contain nothing that the sanitizer is meant to find.
 if Context.environment["STRATA_WITHOUT_NIO"] != nil {
     let modules = [
         "StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests", "StrataHummingbird",

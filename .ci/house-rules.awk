@@ -46,6 +46,11 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
         finding("a public declaration without a comment")
     }
 
+    # It ends a hang; what is only slow, beside other load or under a sanitizer, must not meet it.
+    if (FILENAME ~ /Tests\// && code ~ /timeLimit\(/ && code !~ /timeLimit\(\.minutes\(([5-9]|[1-9][0-9]+)\)\)/) {
+        finding("a time limit of less than five minutes")
+    }
+
     module = imported(code)
     if (module == "CHiredis" && FILENAME !~ /^Sources\/StrataRedis\/Wire\//) {
         finding("CHiredis is imported in Sources/StrataRedis/Wire and nowhere else")

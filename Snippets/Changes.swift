@@ -126,7 +126,7 @@ func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     } catch let error as CacheError where error.code == .conflict {
         // Others were faster each time, for two seconds. Nothing was changed.
     } catch let error as CacheError where error.code == .outcomeUnknown {
-        // Counted or not: to try again may count twice.
+        // Counted or not: trying again may count twice.
     }
     // snippet.end
 }

@@ -84,7 +84,7 @@ func unknown(logger: Logger) throws {
     for key in UnknownKey.find(inEnvironment: variables, prefix: "STRATA", caches: names)
         + UnknownKey.find(inJSON: json, under: "strata", caches: names)
     {
-        logger.warning("\(key)")  // redis.conectTimeout is no key of Strata: redis.connectTimeout is
+        logger.warning("\(key)")  // redis.conectTimeout is not a key of Strata; did you mean redis.connectTimeout?
     }
     // snippet.end
 }

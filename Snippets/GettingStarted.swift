@@ -34,7 +34,7 @@ struct Shop {
                     .fetching { id in try await load(id) }
             )
 
-        /// Reads product 42 and tells which level had it.
+        /// Reads product 42 and says which level had it.
         func show() async throws {
             let (product, trace) = try await products.getWithTrace(42)
             guard let product else { return say("there is no product 42") }

@@ -88,7 +88,7 @@ func spans(redis: RedisClient, database: Database) {
 }
 
 #if canImport(StrataHummingbird) && Hummingbird
-/// Stands for the registry of swift-prometheus, which is none of Strata's dependencies.
+/// Stands for the registry of swift-prometheus, which Strata does not depend on.
 final class PrometheusCollectorRegistry: Sendable {
     func emit(into buffer: inout [UInt8]) {}
 }

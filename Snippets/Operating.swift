@@ -32,7 +32,7 @@ func reacting(redis: RedisClient, search: SearchIndex) async throws {
         case .listening, .tagsChanged, .everythingChanged:
             await search.rebuild()
         case .untrusted:
-            break  // `listening` comes when changes are told again
+            break  // `listening` comes when changes are reported again
         }
     }
     // snippet.end
@@ -108,7 +108,7 @@ func operating(redis: RedisClient, database: Database) async throws {
     let health = redis.outageStatistics
     if health.isImpaired {
         for (role, breaker) in health.breakers where breaker.state != .closed { print(role, breaker.state) }
-        if let reason = health.untrustedReason { print("changes are not told:", reason) }
+        if let reason = health.untrustedReason { print("changes are not reported:", reason) }
     }
     print("invalidations to be repeated:", health.pendingInvalidations, "given up:", health.droppedInvalidations)
     // snippet.end

@@ -82,8 +82,8 @@ func providerSamples(search: Search, redis: RedisClient, store: DiskStore) async
     // snippet.providers-conditions
     let other = try await cache.setIfAbsent(Account(name: "ANN"), for: .account(7))
     let isChanged = try await cache.compareAndSet(.account(7), from: Account(name: "ANN"), to: Account(name: "BEA"))
-    try await cache.touch(.account(7))  // lives as long again as its provider says
-    try await cache.expire(Findings.popular)  // loaded anew by the next read; the old value if that fails
+    try await cache.touch(.account(7))  // lives for its provider's lifetime again
+    try await cache.expire(Findings.popular)  // reloaded by the next read; the old value if that fails
     // snippet.end
     print(other as Any, isChanged)
 }

@@ -56,7 +56,7 @@ func failures(products: FetchingLevel<Int, Product>, id: Int) async throws -> Pr
         throw Abort(.notFound)
     } catch let error as CacheError where error.code == .timeout || error.code == .sourceFailed {
         throw Abort(.serviceUnavailable)
-    }  // what the source threw itself goes on to the caller
+    }  // an error that the source threw reaches the caller as it is
     // snippet.end
 }
 

@@ -16,7 +16,7 @@ func httpSource() async throws {
         .compose(responses.pooled())
 
     try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await responses.run() }  // fetches anew what was served while stale
+        group.addTask { await responses.run() }  // fetches again what was served stale
         let page = try await pages.get(HTTPResource("https://example.com/"))
         print(page?.contentType ?? "none", page?.body.count ?? 0)
         group.cancelAll()
@@ -29,7 +29,7 @@ func httpProxy(origin: String, path: String, fields: HTTPFields) async throws ->
     let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20))
     let responses = HTTPCache(in: memory, HTTPFetcher())
 
-    let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller has sent it
+    let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller sent it
     let response = try await responses.respond(to: request)
     print(response.status, response.source, response.age ?? 0)
     // snippet.end

@@ -228,7 +228,7 @@ struct Shop: Sendable {
 
     while calls.withLock({ $0 }) == 1 {
         try clock.advance(by: .milliseconds(100))
-        #expect(try await reports.getWithTrace(1).trace.state == .fresh)  // nobody waits
+        #expect(try await reports.getWithTrace(1).trace.state == .fresh)  // no read waits
         await reports.drain(within: .seconds(60))
     }
 }

@@ -4,12 +4,12 @@
 ///
 /// ```swift
 /// print(cache)
-/// // composed (failed_reads 0, failed_fills 0, late_fills 0)
+/// // composed (failed_reads 0, failed_fills 0, late_fills 0, refreshes_under_way 0)
 /// //   memory, at most 10000 entries (hits 120, misses 7, entries 7, evictions 0)
-/// //   redis, keyspace strata:products at localhost:6379
+/// //   source (under_way 0, unattended 0)
 ///
 /// for node in cache.label.nodes {
-///     for counter in node.label.counters { gauge("\(node.path).\(counter.name)").record(counter.value) }
+///     for counter in node.label.counters { print("\(node.path).\(counter.name)", counter.value) }
 /// }
 /// ```
 public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {

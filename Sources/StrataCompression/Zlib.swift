@@ -54,5 +54,5 @@ enum Zlib {
         return output
     }
 
-    private static var damaged: CacheError { CacheError(code: .codec, message: "the bytes are no zlib stream") }
+    private static var damaged: CacheError { CacheError(code: .codec, message: "the bytes are not a zlib stream") }
 }

@@ -35,6 +35,6 @@ enum Zstd {
     }
 
     private static var damaged: CacheError {
-        CacheError(code: .codec, message: "the bytes are no zstd frame with its size")
+        CacheError(code: .codec, message: "the bytes are not a zstd frame that states its size")
     }
 }

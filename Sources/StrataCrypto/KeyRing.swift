@@ -26,10 +26,10 @@ public struct KeyRing: Sendable, CustomStringConvertible {
     /// - Throws: `CacheError.Code.secret` when a secret has another length, or the current one is missing.
     public init(using current: UInt32, _ secrets: [UInt32: [UInt8]]) throws {
         guard secrets[current] != nil else {
-            throw CacheError(code: .secret, message: "there is no secret of number \(current)")
+            throw CacheError(code: .secret, message: "there is no secret with number \(current)")
         }
         for (number, secret) in secrets where secret.count != 32 {
-            throw CacheError(code: .secret, message: "secret \(number) has \(secret.count) bytes in place of 32")
+            throw CacheError(code: .secret, message: "secret \(number) has \(secret.count) bytes instead of 32")
         }
         self.current = current
         self.secrets = secrets.mapValues { SymmetricKey(data: $0) }
@@ -38,7 +38,7 @@ public struct KeyRing: Sendable, CustomStringConvertible {
     /// The secret for one use: no two uses share a key.
     func key(_ number: UInt32, for use: String) throws -> SymmetricKey {
         guard let secret = secrets[number] else {
-            throw CacheError(code: .secret, message: "there is no secret of number \(number)")
+            throw CacheError(code: .secret, message: "there is no secret with number \(number)")
         }
         return HKDF<Crypto.SHA256>
             .deriveKey(inputKeyMaterial: secret, info: Array("strata \(use)".utf8), outputByteCount: 32)

@@ -195,7 +195,7 @@ extension RedisError {
     static func unexpected(_ command: String, endpoint: String? = nil) -> RedisError {
         RedisError(
             code: .unexpectedReply,
-            message: "\(command) was answered with another type than it has",
+            message: "\(command) was answered with the wrong type",
             endpoint: endpoint,
             effect: .ambiguous
         )
@@ -205,7 +205,7 @@ extension RedisError {
     static func oversized(_ count: Int, endpoint: String?) -> RedisError {
         RedisError(
             code: .tooLarge,
-            message: "a reply holds a string of \(count) bytes, more than the client takes",
+            message: "a reply holds a string of \(count) bytes, more than the client accepts",
             endpoint: endpoint,
             effect: .ambiguous
         )

@@ -6,25 +6,26 @@ import StrataRedis
 struct Stratactl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratactl",
-        abstract: "Looks at a Strata cache in Redis, and removes what it is told to.",
+        abstract: "Inspects a Strata cache in Redis, and removes what you tell it to.",
         discussion: """
             Keys, tags and values are shown with control characters escaped, so nothing in them can act on the terminal. \
-            Values are shown only on request. Redis is walked over with SCAN, never with a command that blocks it. \
-            What removes something shows first what that would touch, and does it only with --yes.
+            Values are shown only on request. Redis is walked with SCAN, never with a command that blocks it. A \
+            command that removes something first shows what it would touch, and acts only with --yes.
 
             A password comes from --password-file, the passwordFile of a context, STRATA_REDIS_PASSWORD or the address in \
-            STRATA_REDIS_URL; the first of them counts, but for an address of --url or a context that has a password of \
-            its own. There is no option for it, because every user of a machine can read the arguments of a program.
+            STRATA_REDIS_URL; the first of them counts. A password in the address of --url or of a context comes \
+            before STRATA_REDIS_PASSWORD. There is no option for the password itself, because every user of a machine \
+            can read the arguments of a program.
 
-            A key or keyspace that begins with a hyphen goes behind a -- of its own.
+            Put -- before a key or keyspace that begins with a hyphen.
 
             EXIT STATUS:
               0   done
-              1   failed: server out of reach, login refused, an error reply;
+              1   failed: server unreachable, login refused, an error reply;
                   or `doctor` has warnings, or `acl --check` has found a
                   missing rule, or `verify` an inconsistency, or `warm` a
                   key that could not be read
-              2   nothing was removed, invalidated or read, for lack of --yes
+              2   nothing was removed, invalidated or read without --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("Changing what is cached in memory and on disk", .timeLimit(.minutes(3)))
+@Suite("Changing what is cached in memory and on disk", .timeLimit(.minutes(5)))
 struct DiskChangeTests {
     struct Failure: Error {}
 

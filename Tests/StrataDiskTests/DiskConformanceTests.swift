@@ -4,7 +4,7 @@ import StrataDisk
 import StrataTesting
 import Testing
 
-@Suite("Levels on disk conform", .timeLimit(.minutes(2)))
+@Suite("Levels on disk conform", .timeLimit(.minutes(5)))
 struct DiskConformanceTests {
     private let folder: DiskFolder
 

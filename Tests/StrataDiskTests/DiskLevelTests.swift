@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("A level on disk", .timeLimit(.minutes(2)))
+@Suite("A level on disk", .timeLimit(.minutes(5)))
 struct DiskLevelTests {
     private let folder: DiskFolder
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("Lifetimes on disk", .timeLimit(.minutes(2)))
+@Suite("Lifetimes on disk", .timeLimit(.minutes(5)))
 struct DiskLifetimeTests {
     private let folder: DiskFolder
     private let hand = HandClock()
@@ -78,7 +78,8 @@ struct DiskLifetimeTests {
         let policy = FreshnessPolicy(freshFor: .seconds(10), jitter: 0)
         try await memory.compose(level(policy)).set("v", for: "k")
         let entry = try #require(try await memory.entry(for: "k", ReadRequest()))
-        #expect(entry.storedAt.duration(to: entry.freshUntil) == .seconds(10))
+        // Memory keeps when an entry was made in few bits.
+        #expect(abs(entry.storedAt.duration(to: entry.freshUntil) / .seconds(1) - 10) < 0.001)
     }
 
     @Test(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("Whose the file is", .timeLimit(.minutes(1)))
+@Suite("Whose the file is", .timeLimit(.minutes(5)))
 struct DiskOwnerTests {
     private let folder: DiskFolder
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("Trouble with a disk", .timeLimit(.minutes(3)))
+@Suite("Trouble with a disk", .timeLimit(.minutes(5)))
 struct DiskTroubleTests {
     private let folder: DiskFolder
 

@@ -20,7 +20,7 @@ import Musl
 import Glibc
 #endif
 
-@Suite("What calls on a disk wait for", .timeLimit(.minutes(2)))
+@Suite("What calls on a disk wait for", .timeLimit(.minutes(5)))
 struct DiskWaitTests {
     private let folder: DiskFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("A small store with named domains", .timeLimit(.minutes(2)))
+@Suite("A small store with named domains", .timeLimit(.minutes(5)))
 struct DomainTests {
     private let folder: DiskFolder
     private let store: DiskStore

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("A level on disk whose clock a test moves", .timeLimit(.minutes(1)))
+@Suite("A level on disk whose clock a test moves", .timeLimit(.minutes(5)))
 struct DrivenDiskTests {
     private let clock = ManualClock()
     private let folder: DiskFolder

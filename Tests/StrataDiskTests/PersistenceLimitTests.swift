@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("Providers over a disk with a limit", .timeLimit(.minutes(2)))
+@Suite("Providers over a disk with a limit", .timeLimit(.minutes(5)))
 struct PersistenceLimitTests {
     private static let policy = FreshnessPolicy(freshFor: .seconds(300), jitter: 0, earlyRefresh: 0)
     private let folder: DiskFolder

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataDisk
 
-@Suite("A file that several share", .timeLimit(.minutes(3)))
+@Suite("A file that several share", .timeLimit(.minutes(5)))
 struct SharedFileTests {
     private let folder: DiskFolder
 

@@ -15,7 +15,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite("A cache of responses", .timeLimit(.minutes(2)))
+@Suite("A cache of responses", .timeLimit(.minutes(5)))
 struct HTTPCacheTests {
     private typealias Memory = MemoryLevel<HTTPResource, HTTPContent>
 

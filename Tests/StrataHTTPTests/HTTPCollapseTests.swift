@@ -25,7 +25,7 @@ extension HTTPCache {
 }
 
 /// Of GETs that miss the same response at once, one goes on to the server.
-@Suite("HTTPCache collapses requests (RFC 9111 §4)", .timeLimit(.minutes(1)))
+@Suite("HTTPCache collapses requests (RFC 9111 §4)", .timeLimit(.minutes(5)))
 struct HTTPCollapseTests {
     private static func cache(collapseLimit: Duration = .seconds(300)) -> Cache {
         HTTPCache(

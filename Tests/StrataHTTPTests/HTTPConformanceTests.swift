@@ -8,7 +8,7 @@ import Testing
 private typealias Case = HTTPConformanceCase
 private typealias Step = HTTPConformanceCase.Step
 
-@Suite("RFC 9111: what a cache of whole responses must do", .timeLimit(.minutes(3)))
+@Suite("RFC 9111: what a cache of whole responses must do", .timeLimit(.minutes(5)))
 struct HTTPConformanceTests {
     @Test(
         "§3 every status is stored by its explicit lifetime and served as what it is",

@@ -5,7 +5,7 @@ import StrataHTTP
 import StrataTesting
 import Testing
 
-@Suite("Fetching by HTTP", .timeLimit(.minutes(2)))
+@Suite("Fetching by HTTP", .timeLimit(.minutes(5)))
 struct HTTPFetcherTests {
     private func failure(_ body: () async throws -> Void) async -> HTTPError? {
         do {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataHTTP
 
-@Suite("What redirects lead to", .timeLimit(.minutes(1)))
+@Suite("What redirects lead to", .timeLimit(.minutes(5)))
 struct HTTPRedirectTests {
     /// Where `/latest` leads to; `nil` for nowhere.
     private final class Target: Sendable {

@@ -23,7 +23,7 @@ private struct Refusing: ForwardingLevel {
     }
 }
 
-@Suite("Responses that are to be forgotten", .timeLimit(.minutes(1)))
+@Suite("Responses that are to be forgotten", .timeLimit(.minutes(5)))
 struct HTTPRemovalTests {
     private static let minute: HTTPFields = ["cache-control": "max-age=60"]
 

@@ -8,7 +8,7 @@ import Testing
 @testable import StrataHummingbird
 
 /// What users of hummingbird's protocol rely on, for its own driver and for ours: one body over all of them.
-@Suite("A persist driver of hummingbird", .timeLimit(.minutes(1)))
+@Suite("A persist driver of hummingbird", .timeLimit(.minutes(5)))
 struct PersistDriverTests {
     private struct Session: Codable, Equatable {
         var user: String

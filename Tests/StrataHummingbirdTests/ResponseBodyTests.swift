@@ -9,7 +9,7 @@ import Testing
 
 @testable import StrataHummingbird
 
-@Suite("Bodies of responses that are kept, or too large for it", .timeLimit(.minutes(1)))
+@Suite("Bodies of responses that are kept, or too large for it", .timeLimit(.minutes(5)))
 struct ResponseBodyTests {
     private static let policy = ResponsePolicy(freshFor: .seconds(60), bodyLimit: 100)
 

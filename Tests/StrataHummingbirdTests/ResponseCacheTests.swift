@@ -10,7 +10,7 @@ import Testing
 @testable import StrataHTTP
 @testable import StrataHummingbird
 
-@Suite("Responses of handlers that are kept", .timeLimit(.minutes(1)))
+@Suite("Responses of handlers that are kept", .timeLimit(.minutes(5)))
 struct ResponseCacheTests {
     private static let minute: HTTPTypes.HTTPFields = [.cacheControl: "max-age=60"]
 

@@ -11,7 +11,7 @@ import Testing
 @testable import StrataHTTP
 @testable import StrataHummingbird
 
-@Suite("Responses that several instances share", .timeLimit(.minutes(1)))
+@Suite("Responses that several instances share", .timeLimit(.minutes(5)))
 struct ResponseFleetTests {
     /// Instances of one service, each with a client and a memory of its own.
     private func withInstances(

@@ -10,7 +10,7 @@ import Testing
 @testable import StrataHTTP
 @testable import StrataHummingbird
 
-@Suite("What is one URL's, or one caller's, stays so", .timeLimit(.minutes(1)))
+@Suite("What is one URL's, or one caller's, stays so", .timeLimit(.minutes(5)))
 struct ResponseIsolationTests {
     @Test("a response is not kept as another URL's: a path with a fragment and a host that is none go past the cache")
     func poison() {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StrataObservability
 
-@Suite("Metrics of a cache", .timeLimit(.minutes(2)))
+@Suite("Metrics of a cache", .timeLimit(.minutes(5)))
 struct CacheMetricsTests {
     private let keyspace = Keyspace(Observed.uniqueName())
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataObservability
 
-@Suite("Metrics of a monitor of consistency", .timeLimit(.minutes(2)))
+@Suite("Metrics of a monitor of consistency", .timeLimit(.minutes(5)))
 struct ConsistencyMetricsTests {
     private let keyspace = Keyspace(Observed.uniqueName())
 

@@ -9,7 +9,7 @@ import Testing
 @testable import StrataObservability
 
 /// What `docs/observability.md` and the files in `Observability/` name is what is exported.
-@Suite("The page of metrics", .timeLimit(.minutes(2)))
+@Suite("The page of metrics", .timeLimit(.minutes(5)))
 struct MetricsPageTests {
     private struct Row: Hashable {
         var name: String

@@ -7,7 +7,7 @@ import StrataObservability
 import StrataTesting
 import Testing
 
-@Suite("Metrics as a service", .timeLimit(.minutes(1)))
+@Suite("Metrics as a service", .timeLimit(.minutes(5)))
 struct MetricsServiceTests {
     @Test("graceful shutdown ends a run, which reads once more")
     func graceful() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataObservability
 
-@Suite("Metrics of all caches of a registry", .timeLimit(.minutes(1)))
+@Suite("Metrics of all caches of a registry", .timeLimit(.minutes(5)))
 struct RegistryMetricsTests {
     private typealias Numbers = Composed<MemoryLevel<Int, Int>, Source<Int, Int>>
 

@@ -8,7 +8,7 @@ import Tracing
 
 @testable import StrataObservability
 
-@Suite("Spans of reads that wait for another instance", .timeLimit(.minutes(2)))
+@Suite("Spans of reads that wait for another instance", .timeLimit(.minutes(5)))
 struct TracedFleetTests {
     private typealias Cache = Traced<FetchingLevel<Int, String>>
 

@@ -8,7 +8,7 @@ import Tracing
 
 @testable import StrataObservability
 
-@Suite("Spans of reads", .timeLimit(.minutes(2)))
+@Suite("Spans of reads", .timeLimit(.minutes(5)))
 struct TracedTests {
     private let tracer = InMemoryTracer(idGenerator: .incrementing)
 

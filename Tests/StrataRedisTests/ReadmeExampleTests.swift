@@ -19,7 +19,7 @@ struct ReadmeExampleTests {
     private func example(_ database: Database) async throws {
         typealias Product = Item
         // example begins
-        let redis = try RedisClient("redis://localhost:6379")  // works at once; a Service, for its orderly end
+        let redis = try RedisClient("redis://localhost:6379")  // usable at once; a Service, for a clean shutdown
 
         let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
             .compose(

@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("What a proxy does to the bytes", .timeLimit(.minutes(1)))
+@Suite("What a proxy does to the bytes", .timeLimit(.minutes(5)))
 struct FaultProxyTests {
     @Test("A real server is used through it as without it", arguments: [TestEndpoint.Kind.loopback, .unixSocket])
     func realServer(kind: TestEndpoint.Kind) async throws {

@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("Nothing outlives the process that started it", .timeLimit(.minutes(1)))
+@Suite("Nothing outlives the process that started it", .timeLimit(.minutes(5)))
 struct GuardTests {
     enum Death: String, CaseIterable {
         case kill

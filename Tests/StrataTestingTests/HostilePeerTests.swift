@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("What hostile peers send", .timeLimit(.minutes(1)))
+@Suite("What hostile peers send", .timeLimit(.minutes(5)))
 struct HostilePeerTests {
     @Test(
         "Replies that are none are typed errors",

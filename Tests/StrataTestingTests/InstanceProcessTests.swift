@@ -9,7 +9,7 @@ import Glibc
 import Musl
 #endif
 
-@Suite("Another process of a test", .timeLimit(.minutes(1)))
+@Suite("Another process of a test", .timeLimit(.minutes(5)))
 struct InstanceProcessTests {
     @Test("Lines go in and come out")
     func lines() async throws {

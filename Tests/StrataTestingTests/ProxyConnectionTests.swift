@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("What a proxy does to connections", .timeLimit(.minutes(1)))
+@Suite("What a proxy does to connections", .timeLimit(.minutes(5)))
 struct ProxyConnectionTests {
     @Test("Closing, resetting and half-closing reach the ends they should")
     func endings() async throws {

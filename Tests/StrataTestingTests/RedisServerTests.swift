@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("A private Redis server", .timeLimit(.minutes(1)))
+@Suite("A private Redis server", .timeLimit(.minutes(5)))
 struct RedisServerTests {
     @Test("It answers on its port and its socket, and leaves nothing behind after the stop")
     func startAndStop() async throws {

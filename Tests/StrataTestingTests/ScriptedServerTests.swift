@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("A server that answers what it is told to", .timeLimit(.minutes(1)))
+@Suite("A server that answers what it is told to", .timeLimit(.minutes(5)))
 struct ScriptedServerTests {
     @Test("A script runs for each connection by itself", arguments: [TestEndpoint.Kind.loopback, .unixSocket])
     func script(kind: TestEndpoint.Kind) async throws {

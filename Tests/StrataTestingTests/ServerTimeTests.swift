@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("Time that goes by at a server", .timeLimit(.minutes(1)))
+@Suite("Time that goes by at a server", .timeLimit(.minutes(5)))
 struct ServerTimeTests {
     private let clock = ManualClock()
 

@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("The server that all tests share", .timeLimit(.minutes(1)))
+@Suite("The server that all tests share", .timeLimit(.minutes(5)))
 struct SharedServerTests {
     @Test("All callers get the same one")
     func same() async throws {

@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("Several servers together", .timeLimit(.minutes(3)))
+@Suite("Several servers together", .timeLimit(.minutes(5)))
 struct TopologyTests {
     @Test("Replicas follow the primary, and Sentinels replace it when it dies")
     func failover() async throws {

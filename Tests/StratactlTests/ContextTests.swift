@@ -148,12 +148,12 @@ struct ContextTests {
     @Test("what is wrong with the file is told in one line, which names it and quotes nothing of an address")
     func broken() async throws {
         for (text, words) in [
-            ("{\n  \"contexts\": {\n    x", "it is no JSON"), ("", "it is no JSON"),
-            ("[]", "of another type than it has to be"),
-            ("{\"contxts\": {}}", "'contxts' means nothing; there are context, contexts"),
-            ("{\"contexts\": {\"a\": {\"url\": \"redis://a\", \"pasword\": \"hunter2\"}}}", "'pasword' means nothing"),
+            ("{\n  \"contexts\": {\n    x", "it is not JSON"), ("", "it is not JSON"),
+            ("[]", "the whole has the wrong type"),
+            ("{\"contxts\": {}}", "'contxts' is not a member; there are context, contexts"),
+            ("{\"contexts\": {\"a\": {\"url\": \"redis://a\", \"pasword\": \"hunter2\"}}}", "'pasword' is not a"),
             ("{\"contexts\": {\"a\": {}}}", "contexts.a has no 'url'"),
-            ("{\"contexts\": {\"a\": {\"url\": 7}}}", "contexts.a.url is of another type"),
+            ("{\"contexts\": {\"a\": {\"url\": 7}}}", "contexts.a.url has the wrong type"),
             ("{\"context\": \"b\", \"contexts\": {}}", "there is no context 'b' in "),
         ] {
             try await withFile(text) { file, environment in
@@ -175,7 +175,7 @@ struct ContextTests {
         try await withFile(nil) { file, environment in
             try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
             try await CommandRun.of(["ping"], environment: environment)
-                .expectFailure(64, saying: file.path, "no regular file")
+                .expectFailure(64, saying: file.path, "not a regular file")
         }
     }
 
@@ -185,7 +185,7 @@ struct ContextTests {
         for (text, mode, words) in [
             (Self.text, 0o644, nil), (Self.text, 0o664, nil), (Self.text, 0o666, "others may change it"),
             (secret, 0o600, nil), (secret, 0o644, "others may read it, and the context 'staging' holds a password"),
-            (secret, 0o640, "chmod 600 mends that, or passwordFile"),
+            (secret, 0o640, "use chmod 600, or passwordFile"),
         ] as [(String, Int, String?)] {
             try await withFile(text, mode: mode) { file, environment in
                 let run = try await CommandRun.of(["config"], environment: environment)

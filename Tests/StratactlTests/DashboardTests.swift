@@ -181,7 +181,7 @@ struct DashboardTests {
                 try await browser.get("/why?name=things&key=a%20b").text.contains("/remove?name=things&amp;key=a%20b")
             )
             let page = try await browser.get("/remove?name=things&key=a+b").text
-            #expect(page.contains("<code>a b</code>") && page.contains("Redis has a value of it."))
+            #expect(page.contains("<code>a b</code>") && page.contains("Redis has a value for it."))
             let form = ["csrf": try await browser.formToken(), "name": "things", "key": "a b", "token": Self.token]
             let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
             for (form, fields, status) in [

@@ -84,7 +84,7 @@ struct DoctorTests {
             #expect(marks.map { $0.severity } == ["ok", "warning", "warning"])
             #expect(marks[0].text == "those of 1 keyspace are sound")
             #expect(marks[1].text.contains("strata:others are damaged"))
-            #expect(marks[2].text.contains("strata:things are a value of Redis' type string"))
+            #expect(marks[2].text.contains("strata:things are a value of the Redis type string"))
             #expect(run.errorLines.count == 1 && run.errorText.contains(" warnings about 127.0.0.1:"))
             let table = try await cache.run("doctor")
             #expect(table.status == .exited(1))

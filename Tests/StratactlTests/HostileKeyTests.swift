@@ -142,7 +142,7 @@ struct HostileKeyTests {
                 surplus.expectHarmless()
             }
             let run = try await CommandRun.of("\"$0\" get things \"$(printf '\\377')\"")
-            run.expectFailure(64, saying: "argument 3 is no UTF-8")
+            run.expectFailure(64, saying: "argument 3 is not UTF-8")
         }
     }
 }

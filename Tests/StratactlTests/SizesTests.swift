@@ -154,9 +154,9 @@ struct SizesTests {
                 #expect(try await run(as: "nobody", arguments).status == .exited(1))
             }
             let sizes = try await run(as: "blind", ["sizes", "things"])
-            #expect(sizes.status.isSuccess && sizes.errorText.contains("does not tell MEMORY USAGE"))
+            #expect(sizes.status.isSuccess && sizes.errorText.contains("does not report MEMORY USAGE"))
             let memory = try await run(as: "blind", ["memory"])
-            #expect(memory.status.isSuccess && memory.lines.contains("in use    not told"))
+            #expect(memory.status.isSuccess && memory.lines.contains("in use    not reported"))
         }
     }
 

@@ -22,7 +22,7 @@ struct UnusableTests {
             case .newer: "a format of a later release"
             case .unknownKind: "does not know"
             case .ofAnotherKey: "the envelope of another key"
-            case .foreign: "no envelope"
+            case .foreign: "not an envelope"
             }
         }
 

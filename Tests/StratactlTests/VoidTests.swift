@@ -129,7 +129,7 @@ struct VoidTests {
                     environment: ["STRATA_REDIS_URL": cache.server.url]
                 )
                 #expect(run.status == .exited(3))
-                let words = arguments.contains("c") ? "there is none of these keys" : "there is no such key"
+                let words = arguments.contains("c") ? "none of these keys exists" : "there is no such key"
                 #expect(run.errorLines == ["stratactl: \(words)"])
             }
             let json = try await cache.run("remove", "things", "b", "--yes", "--format", "json")

@@ -117,8 +117,8 @@ struct WarmTests {
         try await Cache.with { cache in
             for (bytes, words) in [
                 (Array("\n\n".utf8), "there is no key in "),
-                (Array("[\"a\", {}]".utf8), "a JSON array of texts and whole numbers"),
-                (Array("[\"a\"".utf8), "a JSON array of texts"), ([0x61, 0x0a, 0xff], "line 2 is no UTF-8"),
+                (Array("[\"a\", {}]".utf8), "a JSON array of strings and whole numbers"),
+                (Array("[\"a\"".utf8), "a JSON array of strings"), ([0x61, 0x0a, 0xff], "line 2 is not UTF-8"),
                 (Array(String(repeating: "k", count: 513).utf8), "key 1 has more than 512 bytes"),
             ] as [([UInt8], String)] {
                 try await withFile(bytes) { file in
@@ -127,7 +127,7 @@ struct WarmTests {
             }
             try await cache.run("warm", "things", "/nonexistent/keys")
                 .expectFailure(64, saying: "/nonexistent/keys: No such file")
-            try await cache.run("warm", "things", "/").expectFailure(64, saying: "no regular file")
+            try await cache.run("warm", "things", "/").expectFailure(64, saying: "not a regular file")
             for arguments in [["--rate", "0"], ["--rate", "251"], ["--wait", "0.5"], ["--limit", "0"]] {
                 let run = try await CommandRun.of(["warm", "things", "-"] + arguments)
                 #expect(run.status == .exited(64))
@@ -186,7 +186,7 @@ struct WarmTests {
             try await withFile("a") { file in
                 let run = try await cache.run("warm", "things", file, "--yes")
                 #expect(run.status == .exited(1))
-                #expect(run.text.contains("the instance reads no keys that it is asked for"))
+                #expect(run.text.contains("the instance does not read keys on request"))
                 #expect(teller.level.statistics.fetches == 0)
             }
             await teller.end()

@@ -103,7 +103,7 @@ struct WatchTests {
                 "STRATA_REDIS_PASSWORD": "pw",
             ]
             try await cache.run("watch", "things", environment: environment)
-                .expectFailure(1, saying: "changes are not told", "NOPERM")
+                .expectFailure(1, saying: "changes are not reported", "NOPERM")
             for arguments in [["--count", "0"], ["--for", "-1"], ["--for", "nan"]] {
                 let run = try await CommandRun.of(
                     ["watch", "things"] + arguments,

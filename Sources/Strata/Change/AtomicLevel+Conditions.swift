@@ -3,7 +3,7 @@ extension AtomicLevel {
     ///
     /// ```swift
     /// if let other = try await owners.setIfAbsent(myName, for: job) {
-    ///     // Another caller was first.
+    ///     print("\(other) was first")
     /// }
     /// ```
     ///

@@ -159,7 +159,7 @@ private struct Attempts {
         guard MonotonicInstant.now.advanced(by: pause) < end else {
             throw CacheError(
                 code: .conflict,
-                message: "others have changed the key in each of \(count) attempts within \(limit)"
+                message: "others changed the key in each of \(count) attempts within \(limit)"
             )
         }
         next = min(2 * next, Self.longestPause)

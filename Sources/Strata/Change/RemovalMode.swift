@@ -20,7 +20,9 @@ extension CacheLevel {
     /// Forgets a key, now or when the server of a level is back.
     ///
     /// ```swift
-    /// if try await products.remove(42, .deferred) == .deferred { metrics.late.increment() }
+    /// if try await products.remove(42, .deferred) == .deferred {
+    ///     logger.notice("other instances may serve product 42 until Redis is back")
+    /// }
     /// ```
     ///
     /// Deferred, the value is void for this instance at once, in its memory and in Redis. Other instances may serve it

@@ -96,7 +96,7 @@ extension Codec where Value == String {
     public static var text: Codec {
         Codec(identifier: 2, encode: { Array($0.utf8) }) { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw CacheError(code: .codec, message: "the bytes are no UTF-8")
+                throw CacheError(code: .codec, message: "the bytes are not UTF-8")
             }
             return text
         }

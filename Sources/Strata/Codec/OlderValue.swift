@@ -19,10 +19,11 @@ extension Codec {
     /// This codec with a migration of values with older schema numbers.
     ///
     /// ```swift
-    /// let codec = Codec<Product>.json.migrating { older in
-    ///     guard older.schema == 1 else { return nil }
-    ///     return Product(try Codec<ProductOfRelease1>.json.decode(older.bytes))
-    /// }
+    /// let codec = Codec<Product>.json
+    ///     .migrating { older in
+    ///         guard older.schema == 1 else { return nil }
+    ///         return try Product(Codec<ProductOfRelease1>.json.decode(older.bytes))
+    ///     }
     /// ```
     ///
     /// The result is used and not stored, so that an older release can still read its value.

@@ -19,7 +19,7 @@ struct PropertyListExtent {
     /// - Throws: ``CacheError/Code/codec``.
     static func check(_ bytes: [UInt8]) throws {
         guard let list = PropertyListExtent(bytes), list.isBounded() else {
-            throw CacheError(code: .codec, message: "no binary property list, or one that stands for too much")
+            throw CacheError(code: .codec, message: "not a binary property list, or one that expands to too much")
         }
     }
 

@@ -4,8 +4,8 @@
 /// their meaning.
 ///
 /// ```swift
-/// struct Product: Codable, SchemaVersioned {
-///     static let schemaVersion: UInt32 = 2          // 1 had the price in euros
+/// struct Product: Codable, Sendable, SchemaVersioned {
+///     static let schemaVersion: UInt32 = 2  // 1 had the price in euros
 ///     var name: String
 ///     var cents: Int
 /// }

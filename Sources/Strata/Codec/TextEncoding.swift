@@ -48,7 +48,7 @@ public struct TextEncoding: Sendable, Hashable, CustomStringConvertible {
             case .latin1: String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
             case .utf16(let isBigEndian): Self.utf16Text(bytes, isBigEndian: isBigEndian)
             }
-        guard let text else { throw CacheError(code: .codec, message: "the bytes are no \(self)") }
+        guard let text else { throw CacheError(code: .codec, message: "the bytes are not \(self)") }
         return text
     }
 
@@ -74,7 +74,7 @@ public struct TextEncoding: Sendable, Hashable, CustomStringConvertible {
     private func single(_ text: String, below limit: UInt32) throws -> [UInt8] {
         try text.unicodeScalars.map { scalar in
             guard scalar.value < limit else {
-                throw CacheError(code: .codec, message: "the text has a character that \(self) lacks")
+                throw CacheError(code: .codec, message: "the text has a character that \(self) cannot encode")
             }
             return UInt8(truncatingIfNeeded: scalar.value)
         }

@@ -209,7 +209,7 @@ extension Composed {
             let origin = upper.origin ?? EntryOrigin(upper.label.kind)
             request.recorder?.step(.filling, at: origin, from: begin, to: .now)
         case .refused:
-            let error = CacheError(code: .timeout, message: "too many fills of the level have not ended")
+            let error = CacheError(code: .timeout, message: "too many fills of the level are still running")
             failures.fill(error, of: upper)
             notFilled(error, key, request, since: begin)
         }

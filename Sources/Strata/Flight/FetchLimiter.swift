@@ -11,9 +11,9 @@
 /// the outer ones have all slots, the inner ones wait for ever.
 ///
 /// ```swift
-/// let database = FetchLimiter(limit: 16)
-/// let users = memory.compose(userFetcher.capped(by: database))
-/// let orders = orderFetcher.capped(by: database)
+/// let slots = FetchLimiter(limit: 16)
+/// let users = memory.compose(userFetcher.capped(by: slots))
+/// let orders = orderFetcher.capped(by: slots)
 /// ```
 public final class FetchLimiter: Sendable {
     private struct State {

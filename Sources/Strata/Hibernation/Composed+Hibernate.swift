@@ -96,7 +96,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         do {
             return try await Blocking.run(name: "strata-warm", body)
         } catch is Blocking.NoThread {
-            throw HibernationError(.cannotOpen, "the system gives no thread")
+            throw HibernationError(.cannotOpen, "the system cannot make a thread")
         }
     }
 }

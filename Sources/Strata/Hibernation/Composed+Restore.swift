@@ -62,11 +62,11 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     ) async throws -> RestorationReport {
         let form = try HibernationForm(below: lower, codec: codec)
         guard reading != nil || Key.isReadable else {
-            throw HibernationError(.unreadableKeys, "keys of this type cannot be made of their bytes: say how")
+            throw HibernationError(.unreadableKeys, "keys of this type cannot be made from their bytes: say how")
         }
         // A level that hears of changes but cannot say what it missed may have missed some.
         guard form.confirming != nil || maximumAge != nil && lower.gate == nil else {
-            throw HibernationError(.unconfirmable, "no level below memory can tell whether entries still hold")
+            throw HibernationError(.unconfirmable, "no level below memory can tell whether entries are still valid")
         }
         // From here on: what this process changes must not come back.
         let tagChanges = fillGate.tagChanges
@@ -77,10 +77,10 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         guard let reader = try await Self.onThread({ try HibernationReader(path) }) else { return report }
         report.hasFile = true
         guard reader.header.nameHash == XXH64.hash(form.name) else {
-            throw HibernationError(.otherCache, "the file is that of another cache")
+            throw HibernationError(.otherCache, "the file belongs to another cache")
         }
         do { try form.codec.check(reader.header.encoded([])) } catch {
-            throw HibernationError(.otherForm, "the values were written by another codec or schema number")
+            throw HibernationError(.otherForm, "the values were written with another codec or schema number")
         }
         let judge: RestorationJudge<Key, Value>
         if let confirming = form.confirming {

@@ -34,11 +34,11 @@ struct HibernationFile: ~Copyable, Sendable {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw HibernationError(.cannotOpen, "it is no regular file")
+            throw HibernationError(.cannotOpen, "it is not a regular file")
         }
         guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
             close(descriptor)
-            throw HibernationError(.notOwn, "the file belongs to another user, or others may write it")
+            throw HibernationError(.notOwn, "the file belongs to another user, or others may write to it")
         }
         size = Int(status.st_size)
         device = UInt64(truncatingIfNeeded: status.st_dev)

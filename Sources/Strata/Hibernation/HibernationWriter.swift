@@ -39,7 +39,7 @@ final class HibernationWriter: Sendable {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
-            throw HibernationError(.cannotOpen, "the folder cannot be made")
+            throw HibernationError(.cannotOpen, "the folder cannot be created")
         }
         Self.removeForgotten(beside: path, in: folder)
         state = Locked(try Self.begin(beside: path, header))
@@ -61,7 +61,7 @@ final class HibernationWriter: Sendable {
             }
             return State(file: file, path: temporary)
         }
-        throw HibernationError(.cannotOpen, "other processes remove the file before it is written")
+        throw HibernationError(.cannotOpen, "other processes keep removing the file before it is written")
     }
 
     /// Files that killed processes have left behind.

@@ -9,7 +9,7 @@ public import Foundation
 /// There is no default form: a type without one does not compile as a key. With a default, all its keys could collide.
 ///
 /// ```swift
-/// struct ProductKey: Hashable, KeyRepresentable {
+/// struct ProductKey: KeyRepresentable {
 ///     var shop: String
 ///     var id: Int
 ///     var keyBytes: [UInt8] { KeyBytes.joining(shop, id) }

@@ -6,9 +6,10 @@
 ///
 /// ```swift
 /// let carts = MemoryLevel<TenantKey<Int>, Cart>(limit: .entries(100_000))
-///     .compose(RedisLevel(redis, keyspace: "carts").fetching { key in
-///         try await database.cart(key.key, of: key.tenant)
-///     })
+///     .compose(
+///         RedisLevel(redis, keyspace: "carts")
+///             .fetching { key in try await database.cart(key.key, of: key.tenant) }
+///     )
 /// let acme = carts.tenant("acme")
 /// let cart = try await acme.get(7)
 /// try await acme.clear()  // no other tenant notices

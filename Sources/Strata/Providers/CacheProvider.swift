@@ -1,7 +1,6 @@
 /// The declaration of a cached record: its name, its key, its type and how long it lasts.
 ///
-/// Declare what a service caches as cases of enums, one enum for each type of values, and read it through one
-/// ``ProviderCache``:
+/// Declare what a service caches as cases of enums, one enum for each type of values:
 ///
 /// ```swift
 /// enum Repositories: CacheProvider {
@@ -17,7 +16,11 @@
 ///     }
 ///     var lifetime: EntryLifetime { EntryLifetime(freshFor: .seconds(300)) }
 /// }
+/// ```
 ///
+/// Read all of it through one ``ProviderCache``:
+///
+/// ```swift
 /// let list = try await cache.value(of: Repositories.found(by: "swift", page: 1)) {
 ///     try await service.repositories("swift", page: 1)
 /// }
@@ -84,6 +87,11 @@ extension CacheProvider {
 /// extension CacheProvider where Self == Provider<Profile> {
 ///     static func profile(_ id: Int) -> Self { Provider("profile", key: .key(id)) }
 /// }
+/// ```
+///
+/// Reads name it as they name a case:
+///
+/// ```swift
 /// let profile = try await cache.value(of: .profile(7)) { try await users.profile(7) }
 /// ```
 public struct Provider<Value: Codable & Sendable>: CacheProvider {

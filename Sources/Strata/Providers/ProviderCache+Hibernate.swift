@@ -41,7 +41,7 @@ extension ProviderCache {
             guard confirming?.confirmation != nil,
                 let levels = levels as? any HibernatingLevel<ProviderRecord.Key, ProviderRecord>
             else {
-                throw HibernationError(.unconfirmable, "the cache is not memory over a level that is shared")
+                throw HibernationError(.unconfirmable, "the cache is not memory above a shared level")
             }
             return levels
         }

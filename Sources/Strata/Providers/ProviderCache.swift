@@ -1,7 +1,7 @@
 /// One cache for everything that a service declares by providers.
 ///
 /// ```swift
-/// let cache = ProviderCache(over: RedisLevel(redis, keyspace: "shop", codec: .records).fetchingPerCall())
+/// let cache = ProviderCache(redis, keyspace: "shop", freshness: .resilient)  // memory over Redis
 ///
 /// let page = try await cache.value(of: Repositories.found(by: "swift", page: 1)) {
 ///     try await service.repositories("swift", page: 1)

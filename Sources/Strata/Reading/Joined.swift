@@ -38,7 +38,7 @@ public struct Joined<Value: Sendable>: Sendable {
     @usableFromInline
     static func failure(_ error: any Error) -> any Error {
         guard error is WaitLimitReached else { return SourceFailure.cause(of: error) }
-        return CacheError(code: .timeout, message: "no value within the time that the read which was joined may take")
+        return CacheError(code: .timeout, message: "no value within the time that the joined read may take")
     }
 
     /// The entry, if the read returned one.

@@ -48,7 +48,7 @@ public final class CacheRegistry: Sendable {
     package func register(_ cache: some CacheLevel, as name: String) throws(CacheError) -> UInt64 {
         guard !name.isEmpty else { throw CacheError(code: .nameTaken, message: "the name is empty") }
         guard let number = enter(cache, as: name) else {
-            throw CacheError(code: .nameTaken, message: "another cache has the name")
+            throw CacheError(code: .nameTaken, message: "another cache has that name")
         }
         return number
     }
@@ -173,13 +173,13 @@ public final class CacheRegistry: Sendable {
     }
 
     private static var unknown: CacheError {
-        CacheError(code: .unknownCache, message: "no cache has the name")
+        CacheError(code: .unknownCache, message: "no cache has that name")
     }
 
     private static func other(_ found: some CacheLevel) -> CacheError {
         CacheError(
             code: .otherTypes,
-            message: "the cache of the name is a \(type(of: found)) and no other"
+            message: "the cache of that name is a \(type(of: found))"
         )
     }
 }

@@ -1,11 +1,12 @@
 /// The answer of a source for a key.
 ///
 /// ```swift
-/// let level = RedisLevel<Int, Product>(redis, keyspace: "products").fetching { id, context in
-///     let row = try await database.product(id, unlessVersion: context.old?.version)
-///     guard let row else { return .absent(tags: ["product-\(id)"]) }
-///     return row.isUnchanged ? .notModified() : .value(row.product, tags: ["category-\(row.category)"])
-/// }
+/// let level = RedisLevel<Int, Product>(redis, keyspace: "products")
+///     .fetching { id, context in
+///         let row = try await database.product(id, unlessVersion: context.old?.version)
+///         guard let row else { return .absent(tags: ["product:\(id)"]) }
+///         return row.isUnchanged ? .notModified() : .value(row.product, tags: ["category:\(row.category)"])
+///     }
 /// ```
 public enum FetchOutcome<Value: Sendable>: Sendable {
     /// The value, with its lifetime and the tags by which it can be invalidated.

@@ -191,7 +191,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return entry(.absent, lifetime, options.tags(with: tags))
         case .notModified(let lifetime):
             guard let old else {
-                let message = "there is no value that could be unchanged"
+                let message = "the source says that the value has not changed, but there is no value"
                 throw SourceFailure(CacheError(code: .notModified, message: message))
             }
             // A value that was set past a tenant's part does not bear its tag yet.

@@ -84,7 +84,8 @@ extension SourcedLevel {
     /// ```swift
     /// let product = try await products.get(id) { context in
     ///     let row = try await database.product(id, unlessVersion: context.old?.version)
-    ///     return row.isUnchanged ? .notModified() : .value(row.product, tags: ["category-\(row.category)"])
+    ///     guard let row else { return .absent(tags: ["product:\(id)"]) }
+    ///     return row.isUnchanged ? .notModified() : .value(row.product, tags: ["category:\(row.category)"])
     /// }
     /// ```
     ///

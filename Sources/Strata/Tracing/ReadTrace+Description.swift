@@ -1,7 +1,7 @@
 extension ReadTrace: CustomStringConvertible {
     /// The account in a line: what was returned, and each step with its reason.
     ///
-    /// ```
+    /// ```text
     /// fresh from redis, 12 s old, in 1.2 ms: memory missed (changed elsewhere); redis hit in 1.1 ms; memory stored
     /// ```
     public var description: String {

@@ -183,7 +183,7 @@ extension JSONValue {
                 case .unsigned(let number): name = "\(number)"
                 case .negative(let number): name = "\(-1 - Int128(number))"
                 default:
-                    let text = "a key is neither a text nor an integer"
+                    let text = "a key is neither text nor an integer"
                     throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
                 }
                 object[name] = try JSONValue(pair.value, at: decoder, depth: depth + 1)

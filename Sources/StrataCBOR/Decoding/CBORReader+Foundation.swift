@@ -24,7 +24,7 @@ extension CBORReader {
         }
         guard major(inner.offset) == CBORMajor.text else { throw mismatch(Date.self, at: place) }
         guard let seconds = CBORTime.secondsSince2001(text: try string(at: inner)) else {
-            throw corrupted("The text is no date of RFC 3339.", at: place)
+            throw corrupted("The text is not an RFC 3339 date.", at: place)
         }
         return Date(timeIntervalSinceReferenceDate: seconds)
     }
@@ -34,7 +34,7 @@ extension CBORReader {
         let inner = untagged(place)
         guard major(inner.offset) == CBORMajor.map else { throw mismatch(Date.self, at: place) }
         guard let whole = unsafe find(1, in: inner.container)?.pointee else {
-            throw corrupted("An extended time without seconds.", at: place)
+            throw corrupted("An extended time has no seconds.", at: place)
         }
         let seconds = Place(offset: Int(whole.value), container: Int(whole.container))
         var fraction = 0.0
@@ -54,7 +54,7 @@ extension CBORReader {
         let inner = untagged(place)
         if major(inner.offset) == CBORMajor.text {
             guard let value = UUID(uuidString: try string(at: inner)) else {
-                throw corrupted("The text is no UUID.", at: place)
+                throw corrupted("The text is not a UUID.", at: place)
             }
             return value
         }
@@ -68,7 +68,9 @@ extension CBORReader {
     func url(at place: Place) throws -> URL {
         let inner = untagged(place)
         guard major(inner.offset) == CBORMajor.text else { throw mismatch(URL.self, at: place) }
-        guard let value = URL(string: try string(at: inner)) else { throw corrupted("The text is no URL.", at: place) }
+        guard let value = URL(string: try string(at: inner)) else {
+            throw corrupted("The text is not a URL.", at: place)
+        }
         return value
     }
 
@@ -94,7 +96,7 @@ extension CBORReader {
             let text = try string(at: inner)
             // It would read as much as is a number, and leave out the rest.
             guard isDecimal(text), let value = Decimal(string: text) else {
-                throw corrupted("The text is no decimal number.", at: place)
+                throw corrupted("The text is not a decimal number.", at: place)
             }
             return value
         default:

@@ -49,7 +49,7 @@ extension CBORReader {
             throw CBORError(
                 .malformed,
                 at: offset,
-                info == 31 ? "A break or an indefinite length stands where none may." : "A reserved length form."
+                info == 31 ? "A break or an indefinite length stands where none is allowed." : "A reserved length form."
             )
         }
         let length = CBORHead.length(initial: initial)

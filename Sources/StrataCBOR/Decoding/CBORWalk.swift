@@ -183,7 +183,11 @@ struct CBORWalk {
     }
 
     private func malformed(_ offset: Int) -> CBORError {
-        CBORError(.malformed, at: offset, "A break, an indefinite length or a reserved form stands where none may.")
+        CBORError(
+            .malformed,
+            at: offset,
+            "A break, an indefinite length or a reserved form stands where none is allowed."
+        )
     }
 
     private func tooDeep(_ offset: Int) -> CBORError {

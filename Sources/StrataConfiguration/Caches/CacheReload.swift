@@ -16,7 +16,8 @@ public import ServiceLifecycle
 /// let config = ConfigReader(provider: file).scoped(to: "strata")
 /// let caches = try RedisCaches(config: config, logger: logger)
 /// let reload = CacheReload(of: caches, from: config, logger: logger)
-/// let group = ServiceGroup(services: [file, caches, reload], logger: logger)
+/// let group = ServiceGroup(services: [file, caches, reload], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
 /// ```
 ///
 /// A configuration is taken as a whole: if one of its values makes no sense, the old configuration stays in force, and
@@ -139,7 +140,7 @@ public final class CacheReload: Sendable {
         for name in caches.statuses.map(\.name) {
             let keyspace = try plan.settings(for: name).keyspace(of: name)
             guard let other = names.updateValue(name, forKey: keyspace) else { continue }
-            throw CacheError(code: .invalidKeyspaces, message: "the caches \(other) and \(name) have one keyspace")
+            throw CacheError(code: .invalidKeyspaces, message: "the caches \(other) and \(name) share a keyspace")
         }
     }
 
@@ -148,7 +149,7 @@ public final class CacheReload: Sendable {
         guard former.redisBudget != terms.redisBudget || former.breaker != terms.breaker else { return }
         try caches.redis.adjust(redisBudget: terms.redisBudget, breaker: terms.breaker)
         state.withLock { $0.terms = terms }
-        logger?.info("what calls of Redis may cost has changed")
+        logger?.info("the time limits and breakers of calls to Redis have changed")
     }
 
     /// The values of all keys that the client is made with, as hashes.
@@ -173,7 +174,7 @@ public final class CacheReload: Sendable {
         }
         guard isNews, let logger else { return }
         if let failure {
-            logger.error("the configuration cannot be used: what was in force stays", metadata: ["error": "\(failure)"])
+            logger.error("the configuration cannot be used: the old one stays", metadata: ["error": "\(failure)"])
         } else {
             logger.info("the configuration can be used again")
         }
@@ -188,7 +189,7 @@ public final class CacheReload: Sendable {
         guard isNews, !waiting.isEmpty else { return }
         logger?
             .notice(
-                "the configuration has changed in what takes effect at the next start",
+                "some changes to the configuration take effect at the next start",
                 metadata: ["keys": "\(waiting.joined(separator: ", "))"]
             )
     }

@@ -33,10 +33,10 @@ extension RedisConfiguration {
         var configuration = try server.configuration(reader)
         try reader.read(RedisConfiguration.settings, into: &configuration)
         guard configuration.replicaLagLimit == nil || configuration.topology == .cluster else {
-            throw reader.failure(.conflict, "replicaLagLimit", "replicas are read in a cluster only")
+            throw reader.failure(.conflict, "replicaLagLimit", "replicas are read only in a cluster")
         }
         guard configuration.database == 0 || configuration.topology != .cluster else {
-            throw reader.failure(.conflict, "database", "a cluster has no database but 0")
+            throw reader.failure(.conflict, "database", "a cluster has only database 0")
         }
         if let name = configuration.clientName, !name.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
             throw reader.failure(.wrongForm, "clientName", "it holds a space or a control character")

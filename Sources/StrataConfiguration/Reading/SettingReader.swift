@@ -201,7 +201,7 @@ struct SettingReader: Sendable {
     func choice(_ key: String, of words: [String]) throws(ConfigurationError) -> String? {
         guard let word = try text(key) else { return nil }
         guard words.contains(word) else {
-            throw failure(.unknownValue, key, "none of \(words.joined(separator: ", "))")
+            throw failure(.unknownValue, key, "not one of \(words.joined(separator: ", "))")
         }
         return word
     }

@@ -53,7 +53,7 @@ extension CacheSettings {
                 guard let number = try form == .size ? reader.size(key) : reader.integer(key) else { return }
                 try reader.check(number, 0...Int.max, key)
                 let other = form == .size ? "memory.entries" : "memory.bytes"
-                guard !reader.has(other) else { throw reader.failure(.conflict, key, "\(other) is there, too") }
+                guard !reader.has(other) else { throw reader.failure(.conflict, key, "\(other) is set, too") }
                 settings.memory = make(number)
             },
             copy: { other, settings in settings.memory = other.memory }
@@ -108,7 +108,7 @@ extension CacheSettings {
             throw reader.failure(
                 .unknownValue,
                 key,
-                "none of those that the code has given: \(known.isEmpty ? "there are none" : known)"
+                "not one of those that the code names: \(known.isEmpty ? "there are none" : known)"
             )
         }
         return .some(stage)

@@ -22,7 +22,7 @@ extension ServerSettings {
                 ("endpoints", endpoints != nil), ("topology", topology != nil),
                 ("sentinels.endpoints", sentinels.endpoints != nil),
             ] where isThere {
-                throw reader.failure(.conflict, key, "url is there, too: it says what this would")
+                throw reader.failure(.conflict, key, "url is set, too: set one of the two")
             }
             do {
                 return try RedisConfiguration(url: url)
@@ -35,11 +35,11 @@ extension ServerSettings {
                 throw reader.failure(
                     .conflict,
                     "endpoints",
-                    "sentinels.endpoints is there, too: one of them is the server"
+                    "sentinels.endpoints is set, too: set one of the two"
                 )
             }
             guard topology == nil || topology == .sentinel || topology == .auto else {
-                throw reader.failure(.conflict, "topology", "there are Sentinels, and the topology is another one")
+                throw reader.failure(.conflict, "topology", "there are Sentinels, but the topology is another one")
             }
             let places = try places(texts, "sentinels.endpoints", SentinelOptions.defaultPort, reader)
             guard let primary = sentinels.primary else {
@@ -63,7 +63,7 @@ extension ServerSettings {
             throw reader.failure(
                 .conflict,
                 "topology",
-                "there are several endpoints: cluster has several, others have one"
+                "there are several endpoints: only a cluster has more than one"
             )
         }
         return configuration
@@ -98,10 +98,10 @@ extension ServerSettings {
         let source: CredentialSource
         if let file = credentials.file {
             guard credentials.passwordVariable == nil else {
-                throw reader.failure(.conflict, "credentials.passwordVariable", "credentials.file is there, too")
+                throw reader.failure(.conflict, "credentials.passwordVariable", "credentials.file is set, too")
             }
             guard credentials.usernameVariable == nil else {
-                throw reader.failure(.conflict, "credentials.usernameVariable", "credentials.file is there, too")
+                throw reader.failure(.conflict, "credentials.usernameVariable", "credentials.file is set, too")
             }
             source = .file(file, username: credentials.username)
         } else if let variable = credentials.passwordVariable {
@@ -115,7 +115,7 @@ extension ServerSettings {
             source = .environment(password: variable, username: credentials.usernameVariable)
         } else {
             guard credentials.username == nil, credentials.usernameVariable == nil else {
-                let message = "there is a user, and neither credentials.file nor credentials.passwordVariable"
+                let message = "there is a user, but neither credentials.file nor credentials.passwordVariable"
                 throw reader.failure(.missing, "credentials.passwordVariable", message)
             }
             guard configuration.username == nil || configuration.password != nil else {
@@ -125,7 +125,7 @@ extension ServerSettings {
         }
         guard configuration.username == nil, configuration.password == nil else {
             let key = username != nil ? "username" : password != nil ? "password" : "url"
-            throw reader.failure(.conflict, key, "credentials are there, too: one of them logs in")
+            throw reader.failure(.conflict, key, "credentials are set, too: set one of the two")
         }
         configuration.credentials = source
     }
@@ -135,7 +135,7 @@ extension ServerSettings {
         let set = TLSOptions.settings.filter { reader.section("tls").has($0.key) }
         guard isEncrypted != false else {
             guard set.isEmpty, configuration.tls == nil else {
-                throw reader.failure(.conflict, "tls.enabled", "false, and the URL or other keys of tls ask for it")
+                throw reader.failure(.conflict, "tls.enabled", "false, but the URL or other keys of tls ask for TLS")
             }
             return
         }

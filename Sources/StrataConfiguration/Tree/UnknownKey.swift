@@ -7,7 +7,8 @@ public import Foundation
 /// names that you have: those of the environment, or of a file.
 ///
 /// ```swift
-/// for key in UnknownKey.find(inJSON: try Data(contentsOf: file), under: "strata", caches: ["products", "sessions"]) {
+/// let json = try Data(contentsOf: file)
+/// for key in UnknownKey.find(inJSON: json, under: "strata", caches: ["products", "sessions"]) {
 ///     logger.warning("\(key)")
 /// }
 /// ```
@@ -19,7 +20,7 @@ public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
 
     /// The key, and the key that may be meant.
     public var description: String {
-        suggestion.map { "\(key) is no key of Strata: \($0) is" } ?? "\(key) is no key of Strata"
+        suggestion.map { "\(key) is not a key of Strata; did you mean \($0)?" } ?? "\(key) is not a key of Strata"
     }
 
     /// The unknown ones among keys.

@@ -338,7 +338,7 @@ extension CacheError {
     fileprivate init(unreadable: UnreadableValue) {
         switch unreadable {
         case .otherMaking:
-            self.init(code: .codec, message: "stored bytes are of another codec, compression or protection")
+            self.init(code: .codec, message: "stored bytes have another codec, compression or protection")
         case .otherSchema:
             self.init(code: .codec, message: "stored bytes have another schema number, which nothing migrates")
         case .undecodable(let cause):

@@ -65,7 +65,7 @@ public struct DiskError: Error, Sendable, CustomStringConvertible {
             case .SQLITE_MISUSE: .closed
             default: .inputOutput
             }
-        self.init(code, error.message ?? "SQLite says no more", sqliteCode: error.extendedResultCode.rawValue)
+        self.init(code, error.message ?? "SQLite gives no reason", sqliteCode: error.extendedResultCode.rawValue)
     }
 }
 

@@ -105,7 +105,7 @@ enum DiskSchema {
         }
         let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
         guard application == 0, format == 0, tables == 0 else {
-            throw DiskError(.foreign, "the file is a database of another program")
+            throw DiskError(.foreign, "the file is the database of another program")
         }
         return false
     }

@@ -128,7 +128,7 @@ public final class DiskStore: Sendable, CustomStringConvertible {
                     isAgain = true
                     continue
                 }
-                if error is Moved { throw DiskError(.notWritable, "the file is moved away again and again") }
+                if error is Moved { throw DiskError(.notWritable, "the file keeps being moved away") }
                 guard let error = error as? DatabaseError else { throw error }
                 if [.SQLITE_INTERRUPT, .SQLITE_BUSY].contains(error.resultCode), Task.isCancelled {
                     throw CancellationError()

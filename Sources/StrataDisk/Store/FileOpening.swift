@@ -31,7 +31,7 @@ struct FileOpening {
                     attributes: [.posixPermissions: 0o700]
                 )
             } catch {
-                throw DiskError(.cannotOpen, "the folder cannot be made")
+                throw DiskError(.cannotOpen, "the folder cannot be created")
             }
         }
         // Without the lock, one process could set aside the file that another has just made.
@@ -81,7 +81,7 @@ struct FileOpening {
                 throw DiskError(.cannotOpen, "the lock file cannot be locked (\(errno))")
             }
             guard MonotonicInstant.now < end else {
-                throw DiskError(.busy, "another process is opening the file, or looks through it after damage")
+                throw DiskError(.busy, "another process is opening the file, or checks it after damage")
             }
             usleep(5_000)
         }

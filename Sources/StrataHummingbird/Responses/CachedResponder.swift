@@ -7,7 +7,8 @@ internal import StrataHTTP
 /// router.
 ///
 /// ```swift
-/// let application = Application(responder: CachedResponder(router.buildResponder(), by: pages))
+/// let responder = CachedResponder(router.buildResponder(), by: pages)
+/// let application = Application(responder: responder, services: [redis, pages])
 /// ```
 ///
 /// For some routes of a router, use ``Hummingbird/RouterMethods/cached(by:_:)``.

@@ -7,8 +7,8 @@ extension RouterMethods {
     ///
     /// ```swift
     /// router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
-    ///     .get(":id") { request, context in … }
-    ///     .put(":id") { request, context in … }        // forgets the response to GET
+    ///     .get(":id") { _, context in try await page(of: context.parameters.require("id")) }
+    ///     .put(":id") { request, context in try await save(request, context) }  // forgets the response to GET
     /// ```
     ///
     /// Middleware that was added before runs for every request; middleware that is added to these routes runs only when

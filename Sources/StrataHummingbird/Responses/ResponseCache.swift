@@ -10,7 +10,7 @@ public import StrataRedis
 /// ```swift
 /// let pages = ResponseCache(redis)
 /// router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
-///     .get(":id") { request, context in try await page(of: context.parameters.require("id")) }
+///     .get(":id") { _, context in try await page(of: context.parameters.require("id")) }
 /// let application = Application(router: router, services: [redis, pages])
 /// ```
 ///

@@ -67,7 +67,7 @@ extension RedisClient {
         guard !missing.isEmpty else { return }
         throw RedisError(
             code: .server,
-            message: "the user of Redis lacks " + missing.joined(separator: " "),
+            message: "the Redis user lacks " + missing.joined(separator: " "),
             endpoint: configuration.place,
             serverMessage: "NOPERM"
         )

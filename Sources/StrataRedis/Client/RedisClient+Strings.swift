@@ -122,7 +122,7 @@ extension RedisClient {
         guard value.count <= longest else {
             throw RedisError(
                 code: .tooLarge,
-                message: "a value of \(value.count) bytes could not be read again: the limit is \(longest)",
+                message: "a value of \(value.count) bytes could not be read back: the limit is \(longest)",
                 endpoint: configuration.place
             )
         }

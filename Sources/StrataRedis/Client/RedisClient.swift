@@ -227,7 +227,7 @@ public final class RedisClient: Sendable {
             group.leave(
                 RedisError(
                     code: .connectionLost,
-                    message: "the server takes no more writes: it is looked for anew",
+                    message: "the server takes no more writes: the client looks for the primary again",
                     endpoint: configuration.place
                 )
             )

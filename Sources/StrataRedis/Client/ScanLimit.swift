@@ -73,6 +73,6 @@ struct ScanLimit: Sendable {
     }
 
     private static var endless: RedisError {
-        RedisError(code: .unexpectedReply, message: "SCAN does not come to an end", effect: .ambiguous)
+        RedisError(code: .unexpectedReply, message: "SCAN does not end", effect: .ambiguous)
     }
 }

@@ -153,7 +153,7 @@ final class InvalidationLink: Sendable {
         trackingRefused.withLock { $0 }?()
         logger?
             .warning(
-                "the server does not track what is read: every change is told",
+                "the server does not track what is read: it reports every change",
                 metadata: ["redis.endpoint": "\(endpoint)", "error": "\(RedisError.printableCode(of: text))"]
             )
     }
@@ -320,13 +320,13 @@ final class InvalidationLink: Sendable {
         guard isNews, error?.code != .shutDown, let logger else { return }
         let metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
         guard let error, let text else {
-            return logger.info("changes made by others are told", metadata: metadata)
+            return logger.info("changes made by others are reported", metadata: metadata)
         }
         // A missing permission does not come by itself, so an operator must see this.
         let level: Logger.Level = error.code == .server || error.isOfConfiguration ? .warning : .info
         logger.log(
             level: level,
-            "changes made by others are not told: memory is kept for a short time only",
+            "changes made by others are not reported: memory is kept for a short time only",
             metadata: metadata.merging(["error": "\(text)"]) { $1 }
         )
     }

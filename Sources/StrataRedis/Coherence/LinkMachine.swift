@@ -165,7 +165,7 @@ struct LinkMachine: ~Copyable, Sendable {
             .lost(
                 RedisError(
                     code: .connectionLost,
-                    message: "a connection was lost whose reads the server has tracked",
+                    message: "a connection whose reads the server tracked was lost",
                     endpoint: settings.endpoint
                 )
             )
@@ -387,7 +387,7 @@ struct LinkMachine: ~Copyable, Sendable {
         guard case .error(let text) = reply else {
             return RedisError(
                 code: .protocolViolation,
-                message: "\(command) was answered with something else",
+                message: "\(command) got an unexpected answer",
                 endpoint: settings.endpoint
             )
         }

@@ -96,8 +96,8 @@ final class TrackingMeter: Sendable {
         logger?
             .info(
                 tracksReads
-                    ? "the server tells only of what is read from now on"
-                    : "the server tells of every change from now on",
+                    ? "from now on the server reports only changes to what was read"
+                    : "from now on the server reports every change",
                 metadata: [
                     "told_per_second": "\(rates.told.rounded())", "held_per_second": "\(rates.held.rounded())",
                     "read_per_second": "\(rates.read.rounded())",

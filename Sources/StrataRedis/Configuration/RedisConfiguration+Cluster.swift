@@ -36,13 +36,13 @@ extension RedisConfiguration {
     var isRouted: Bool { topology == .cluster && !isNode }
 
     func validateCluster() throws {
-        guard database == 0 else { throw RedisURL.invalid("a cluster has no database but 0") }
+        guard database == 0 else { throw RedisURL.invalid("a cluster has only database 0") }
         guard replicaLagLimit.map({ $0 >= .milliseconds(100) }) ?? true else {
             throw RedisURL.invalid("replicaLagLimit is below 100 ms")
         }
-        guard sentinels == nil else { throw RedisURL.invalid("there are Sentinels, and the topology is cluster") }
+        guard sentinels == nil else { throw RedisURL.invalid("there are Sentinels, but the topology is cluster") }
         for seed in seeds {
-            if case .unix = seed.address { throw RedisURL.invalid("a cluster is not reached by a Unix socket") }
+            if case .unix = seed.address { throw RedisURL.invalid("a cluster cannot be reached by a Unix socket") }
             try seed.validate()
             if !isNode { try tls?.validate(for: seed) }
         }

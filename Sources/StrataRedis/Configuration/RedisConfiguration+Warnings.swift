@@ -5,7 +5,7 @@ extension RedisConfiguration {
     func warn(_ logger: Logger?) {
         if tls?.dangerouslyAcceptsAnyCertificate == true {
             say(
-                "the certificate of the server is not verified: whoever is on the way can read and change everything",
+                "the server's certificate is not verified: anyone on the network path can read and change everything",
                 logger
             )
         }

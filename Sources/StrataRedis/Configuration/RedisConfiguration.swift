@@ -177,7 +177,7 @@ public struct RedisConfiguration: Sendable {
         // Without a password nothing would be sent, and the connection be another user's.
         try require(
             credentials == nil || (username == nil && password == nil),
-            "there are credentials, and a user name or a password beside them"
+            "there are both credentials and a user name or password"
         )
         try require(credentials.map { $0.interval > .zero } ?? true, "the interval of credentials is not above zero")
         try require(username == nil || password != nil, "there is a user name, but no password")
@@ -202,10 +202,10 @@ public struct RedisConfiguration: Sendable {
         case .cluster: return try validateCluster()
         }
         guard replicaLagLimit == nil else {
-            throw RedisURL.invalid("replicas are read in a cluster only, and the topology is not cluster")
+            throw RedisURL.invalid("replicas are read only in a cluster, and the topology is not cluster")
         }
         guard furtherEndpoints.isEmpty else {
-            throw RedisURL.invalid("there are several endpoints, and the topology is not cluster")
+            throw RedisURL.invalid("there are several endpoints, but the topology is not cluster")
         }
     }
 }

@@ -10,10 +10,10 @@ extension RedisURL {
             }
         guard let text = parameters.take("topology") else { return meant ?? .single }
         guard let topology = RedisTopology(rawValue: String(decoding: text, as: UTF8.self)) else {
-            throw invalid("the topology of the URL is none of single, sentinel, cluster, auto")
+            throw invalid("the topology of the URL is not one of single, sentinel, cluster, auto")
         }
         guard topology == meant ?? topology else {
-            throw invalid("the URL names one topology by its beginning and another by its parameter")
+            throw invalid("the scheme of the URL names one topology, its parameter another")
         }
         return topology
     }
@@ -22,7 +22,7 @@ extension RedisURL {
     static func milliseconds(_ name: String, _ parameters: inout RedisURLParameters) throws(RedisError) -> Duration? {
         guard let text = parameters.take(name) else { return nil }
         guard text.count <= 7, let number = ServerNumber.decimal(text, in: 0...9_999_999) else {
-            throw invalid("\(name) in the URL is no number of milliseconds")
+            throw invalid("\(name) in the URL is not a number of milliseconds")
         }
         return .milliseconds(number)
     }
@@ -46,7 +46,7 @@ extension RedisURL {
     ) throws(RedisError) -> SentinelOptions? {
         guard topology == .sentinel || topology == .auto else {
             guard endpoints.count == 1 || topology == .cluster else {
-                throw invalid("the URL names several hosts, and no topology that has several")
+                throw invalid("the URL names several hosts, but no topology that allows several")
             }
             return nil
         }

@@ -58,7 +58,7 @@ struct RedisURL {
             database = try Self.database(path: nil, query: query)
         default:
             throw Self.invalid(
-                "the scheme of the URL is none of redis, redis-sentinel, redis-cluster, unix, "
+                "the scheme of the URL is not one of redis, redis-sentinel, redis-cluster, unix, "
                     + "or with TLS rediss, rediss-sentinel, rediss-cluster"
             )
         }
@@ -73,7 +73,7 @@ struct RedisURL {
     private static func tracking(_ parameters: inout RedisURLParameters) throws(RedisError) -> TrackingMode {
         guard let text = parameters.take("tracking") else { return .broadcast }
         guard let mode = TrackingMode(rawValue: String(decoding: text, as: UTF8.self)) else {
-            throw invalid("tracking is none of \(TrackingMode.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw invalid("tracking is not one of \(TrackingMode.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return mode
     }
@@ -93,7 +93,7 @@ struct RedisURL {
         let information = rest[..<end]
         // Else the host would be taken for a user, and the end of the parameter for the host.
         guard isUnix || !hasParameters(information) else {
-            throw invalid("the URL has an @ behind a ? and a parameter: write %40 for it")
+            throw invalid("the URL has an @ after a ? and a parameter: write %40 for it")
         }
         rest = rest[(end + 1)...]
         guard let colon = information.firstIndex(of: UInt8(ascii: ":")) else {
@@ -146,7 +146,7 @@ struct RedisURL {
     private static func port(_ text: Bytes) throws(RedisError) -> UInt16 {
         guard text.first == UInt8(ascii: ":"), let number = number(text.dropFirst()), (1...65_535).contains(number)
         else {
-            throw invalid("the port of the URL is no number from 1 to 65535")
+            throw invalid("the port of the URL is not a number from 1 to 65535")
         }
         return UInt16(number)
     }
@@ -156,7 +156,7 @@ struct RedisURL {
         guard path == nil || query == nil else { throw invalid("the URL names a database twice") }
         guard let text = path ?? query else { return 0 }
         guard let database = number(text).flatMap(Int32.init(exactly:)) else {
-            throw invalid("the database of the URL is no number")
+            throw invalid("the database of the URL is not a number")
         }
         return Int(database)
     }
@@ -176,10 +176,10 @@ struct RedisURL {
 
     static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
         guard let bytes = PercentEncoding.decode(text, anyCase: true) else {
-            throw invalid("the \(part) of the URL holds a % that begins no escape")
+            throw invalid("the \(part) of the URL has a % that does not begin an escape")
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
-            throw invalid("the \(part) of the URL is no UTF-8")
+            throw invalid("the \(part) of the URL is not UTF-8")
         }
         return decoded
     }

@@ -14,7 +14,7 @@ struct RedisURLParameters {
             }
             let name = String(decoding: part[..<equals], as: UTF8.self)
             guard values.updateValue(part[(equals + 1)...], forKey: name) == nil else {
-                throw RedisError(code: .invalidConfiguration, message: "a parameter of the URL is there twice")
+                throw RedisError(code: .invalidConfiguration, message: "a parameter of the URL is given twice")
             }
         }
     }
@@ -28,7 +28,7 @@ struct RedisURLParameters {
         throw RedisError(
             code: .invalidConfiguration,
             message: """
-                unknown parameter; known are db, topology, master, sentinelUser, sentinelPassword, \
+                unknown parameter; the known ones are db, topology, master, sentinelUser, sentinelPassword, \
                 replicaLagLimit, tracking; \
                 with rediss:// also ca, cert, key, server-name, tls13, \(RedisURL.anyCertificate)
                 """

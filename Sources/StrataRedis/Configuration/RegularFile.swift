@@ -43,7 +43,7 @@ package struct RegularFile: Sendable {
         func fault(_ reason: String) -> Fault { Fault(reason: reason, isMissing: false) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw fault("its mode cannot be read") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw fault("it is no regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw fault("it is not a regular file") }
         isOwn = status.st_uid == geteuid() || status.st_uid == 0
         isPrivate = status.st_mode & 0o077 == 0
         isWritableByAll = status.st_mode & 0o002 != 0

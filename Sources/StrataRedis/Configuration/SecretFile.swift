@@ -9,13 +9,13 @@ package enum SecretFile {
             throw failure(error.reason)
         }
         guard file.isOwn else { throw failure("it belongs to another user") }
-        guard file.isPrivate else { throw failure("others may use it; chmod 600 mends that") }
+        guard file.isPrivate else { throw failure("others may use it; chmod 600 fixes that") }
         var line = file.bytes[...]
         if line.last == UInt8(ascii: "\n") { line.removeLast() }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         guard !line.contains(UInt8(ascii: "\n")) else { throw failure("it holds more than one line") }
         guard let password = String(validating: line, as: UTF8.self), !password.isEmpty else {
-            throw failure("it is empty or no UTF-8")
+            throw failure("it is empty or not UTF-8")
         }
         return password
     }

@@ -7,7 +7,7 @@ internal import Strata
 ///
 /// ```swift
 /// let sentinels = SentinelOptions(
-///     endpoints: ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map { .tcp(host: $0, port: 26379) },
+///     endpoints: ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map { .tcp(host: $0, port: 26_379) },
 ///     primary: "mymaster"
 /// )
 /// let redis = try RedisClient(RedisConfiguration(sentinels: sentinels))

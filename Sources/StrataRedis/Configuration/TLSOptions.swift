@@ -51,7 +51,7 @@ extension TLSOptions {
         func refusal(_ message: String) -> RedisError { RedisError(code: .invalidConfiguration, message: message) }
         if case .unix = endpoint.address { throw refusal("a Unix socket is not encrypted: leave tls nil") }
         guard (certificate == nil) == (key == nil) else {
-            throw refusal("the client's certificate and its key are needed both")
+            throw refusal("the client's certificate and its key are both needed")
         }
         for text in [authorities, certificate, key, serverName] {
             guard let text else { continue }

@@ -74,7 +74,7 @@ extension ConnectionMachine {
         return nil
     }
 
-    private static var otherKind: String { "a command was answered with another type than it has" }
+    private static var otherKind: String { "a command was answered with the wrong type" }
 
     /// Hands a reply to the call at the head.
     ///

@@ -32,7 +32,7 @@ extension ConnectionMachine {
             let error = RedisError(
                 code: .connectionFailed,
                 message: phase == .handshaking
-                    ? "connected, and not answered within the connect timeout: it stands still, or is no Redis server"
+                    ? "connected, but not answered within the connect timeout: the server hangs, or is not Redis"
                     : "no connection within the connect timeout",
                 endpoint: settings.endpoint
             )
@@ -77,7 +77,7 @@ extension ConnectionMachine {
         guard slots.isEmpty else {
             let error = RedisError(
                 code: .connectionLost,
-                message: "no command was answered for the health window",
+                message: "no command was answered within the health window",
                 endpoint: settings.endpoint
             )
             fail(error, unsent: unsent, now: now, &completions)

@@ -2,7 +2,7 @@ internal import Strata
 
 /// One connection to a server without its socket: bytes, time and events in, actions and completed calls out.
 ///
-/// ```
+/// ```text
 ///          submit            opened                handshake answered
 ///   idle ─────────▶ opening ───────▶ handshaking ────────────────────▶ ready
 ///                    │   ▲                │                             │  │
@@ -177,7 +177,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         }
         let limit = settings.inFlightLimit
         guard slots.count < (isOwn ? limit + max(limit / 4, 16) : limit) else {
-            throw overloaded("\(limit) replies are owed already")
+            throw overloaded("\(limit) replies are already outstanding")
         }
     }
 

@@ -71,7 +71,7 @@ final class CredentialDriver: LoopDriver {
         guard let failure = source.keeper.takeNews() else { return }
         logger?
             .warning(
-                "the source of credentials fails: connections keep what it has said before",
+                "the source of credentials fails: connections keep its last answer",
                 metadata: ["error": "\(failure.code): \(failure.message)"]
             )
     }

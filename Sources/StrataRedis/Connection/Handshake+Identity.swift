@@ -8,11 +8,11 @@ extension Handshake {
         switch identity.mode {
         case .sentinel:
             let hint = topology == .single ? "redis-sentinel://host:port/?master=NAME asks it for the primary" : ""
-            return error(.wrongServer, "a Sentinel answers there, and no server that keeps data" + Self.clause(hint))
+            return error(.wrongServer, "a Sentinel answers there, not a server that keeps data" + Self.clause(hint))
         case .cluster where topology != .cluster:
-            return error(.wrongServer, "a node of a cluster answers there, which has a part of the keys only")
+            return error(.wrongServer, "a node of a cluster answers there, which has only a part of the keys")
         case .standalone where topology == .cluster:
-            return error(.wrongServer, "a single server answers there, and no node of a cluster")
+            return error(.wrongServer, "a single server answers there, not a node of a cluster")
         default: break
         }
         // Also where it was not said that Sentinels listen, and they do.
@@ -27,11 +27,11 @@ extension Handshake {
         guard step == .identify else { return nil }
         guard let identity = ServerIdentity(reply) else {
             guard case .error(let text) = reply, text.hasPrefix("ERR unknown command") else { return nil }
-            return "the server does not know HELLO: it is older than Redis 6, or a proxy; what it lacks is done without"
+            return "the server does not know HELLO: it is older than Redis 6, or a proxy; Strata does without"
         }
-        if identity.isTooOld { return "the server is older than Redis 6.2, which is the oldest that is supported" }
+        if identity.isTooOld { return "the server is older than Redis 6.2, the oldest supported version" }
         guard identity.isReplica == true, topology != .cluster else { return nil }
-        return "the server is a replica: it is read, and nothing can be stored or removed there"
+        return "the server is a replica: it can be read, but nothing can be stored or removed there"
     }
 
     /// A server may refuse to say what it is, and is used all the same, unless it refuses everything.

@@ -119,7 +119,7 @@ struct Handshake: Sendable {
         case .error(let text) where step == .ping && text.hasPrefix("MISCONF "): return nil
         case .error(let text): return refusal(of: step, text, endpoint: endpoint)
         default:
-            let message = "the handshake was answered with what no Redis server answers it with"
+            let message = "the handshake got an answer that no Redis server gives"
             return RedisError(code: .protocolViolation, message: message, endpoint: endpoint)
         }
     }
@@ -150,7 +150,7 @@ struct Handshake: Sendable {
     private static let refusesForState: Set<String> = ["LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "DENIED"]
 
     private static func reason(of text: String, _ code: String) -> String {
-        if code == "WRONGPASS" { return "user name or password are wrong, or the user is disabled" }
+        if code == "WRONGPASS" { return "the user name or the password is wrong, or the user is disabled" }
         if text.contains("without any password configured") {
             return "a password was given, but the server has none for the default user"
         }

@@ -40,7 +40,7 @@ final class IOLoop: Sendable {
             // life.
             if !state.isRunning {
                 guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) == 0 else {
-                    throw RedisError(code: .connectionFailed, message: "the system gives no thread for I/O")
+                    throw RedisError(code: .connectionFailed, message: "the system cannot make a thread for I/O")
                 }
                 state.isRunning = true
             }

@@ -88,7 +88,7 @@ final class SecureSocket {
 
     private func broken(_ words: String) -> RedisError {
         if session.wasAskedInVain {
-            return .tls(.certificateRequired, "the server wants a certificate of the client, and none is configured")
+            return .tls(.certificateRequired, "the server requires a client certificate, and none is configured")
         }
         return .tls(.handshake, "the connection broke during the TLS handshake: \(words)")
     }

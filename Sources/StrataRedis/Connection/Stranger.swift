@@ -15,8 +15,8 @@ enum Stranger: Sendable, Equatable {
 
     var message: String {
         switch self {
-        case .http: "an HTTP server answers there, and no Redis server"
-        case .ssh: "an SSH server answers there, and no Redis server"
+        case .http: "an HTTP server answers there, not a Redis server"
+        case .ssh: "an SSH server answers there, not a Redis server"
         }
     }
 }

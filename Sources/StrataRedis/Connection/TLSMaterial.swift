@@ -83,7 +83,7 @@ final class TLSMaterial {
                 lastFailure = error.message
                 logger?
                     .warning(
-                        "the files for TLS have changed and cannot be used: those read before stay in force",
+                        "the files for TLS have changed and cannot be used: the old ones stay in force",
                         metadata: ["error": "\(error.message)"]
                     )
             }

@@ -9,7 +9,7 @@ public import ServiceLifecycle
 ///
 /// ```swift
 /// let monitor = ConsistencyMonitor(redis, keyspace: "products")
-/// try await monitor.run()  // or give it to a ServiceGroup
+/// await monitor.run()  // or give it to a ServiceGroup
 /// ```
 ///
 /// It follows the changes in a keyspace as an instance does. Some time after a change, 100 ms, 1 s, 3 s and a minute by

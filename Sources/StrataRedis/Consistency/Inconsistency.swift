@@ -26,15 +26,15 @@ public struct Inconsistency: Sendable, Hashable {
         private init(_ name: String, _ description: String) { (self.name, self.description) = (name, description) }
 
         /// The instance's level has no link: ``Coherence/none``.
-        public static let notListening = Cause("notListening", "its level does not listen: changes are not told there")
+        public static let notListening = Cause("notListening", "its level does not listen for changes")
         /// The instance does not hear of changes at the moment, and does not know that yet.
         public static let linkLost = Cause("linkLost", "its link is lost")
         /// The instance's link was made anew after the change, which should have voided everything.
         public static let missedInGap = Cause("missedInGap", "its link was down when it changed, and is up again")
         /// The instance has heard of the change and still serves the entry.
-        public static let heardAndKept = Cause("heardAndKept", "it has heard of the change and kept the entry")
+        public static let heardAndKept = Cause("heardAndKept", "it heard of the change, but kept the entry")
         /// The link stands, and the change was not told over it.
-        public static let neverHeard = Cause("neverHeard", "its link stands, and it has not heard of the change")
+        public static let neverHeard = Cause("neverHeard", "its link is up, but it has not heard of the change")
         /// The instance cannot tell any more.
         public static let unknown = Cause("unknown", "its trail does not reach back to the change")
     }

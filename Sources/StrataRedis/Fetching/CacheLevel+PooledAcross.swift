@@ -5,7 +5,8 @@ extension CacheLevel where Key: KeyRepresentable {
     /// its result.
     ///
     /// ```swift
-    /// let shared = RedisLevel(redis, keyspace: "reports", freshness: .init(freshFor: .seconds(5)))
+    /// let policy = FreshnessPolicy(freshFor: .seconds(5))
+    /// let shared = RedisLevel<Int, Report>(redis, keyspace: "reports", freshness: policy)
     /// let reports = slowLevel.pooled(across: shared)
     /// ```
     ///

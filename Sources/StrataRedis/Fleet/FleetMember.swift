@@ -11,7 +11,7 @@ public import ServiceLifecycle
 /// ```swift
 /// let member = FleetMember()
 /// member.add(products, of: level, memory: memory)
-/// try await member.run()  // or give it to a ServiceGroup
+/// await member.run()  // or give it to a ServiceGroup
 /// ```
 ///
 /// An instance tells its name, host, process and release, how long it has been listed, its counters by level, the state

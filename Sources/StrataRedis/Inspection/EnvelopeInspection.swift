@@ -93,13 +93,13 @@ extension EnvelopeFault {
     package var explanation: String {
         switch self {
         case .truncated: "cut short, or longer than its own lengths say"
-        case .foreign: "no envelope: something else was written there"
+        case .foreign: "not an envelope: something else was written there"
         case .newerFormat: "a format of a later release"
         case .unknownContent: "a kind that this release does not know"
         case .olderSchema: "a lower schema number than the level's"
         case .newerSchema: "a higher schema number than the level's"
         case .otherKey: "the envelope of another key"
-        case .damaged: "damaged: the checksum does not fit, or a tag is no UTF-8"
+        case .damaged: "damaged: the checksum does not fit, or a tag is not UTF-8"
         case .undecodable: "the codec cannot decode the payload"
         }
     }

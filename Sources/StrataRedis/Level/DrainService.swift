@@ -7,7 +7,11 @@ public import Strata
 /// List it after the client in a `ServiceGroup`, which ends its services in reverse order.
 ///
 /// ```swift
-/// let group = ServiceGroup(services: [redis, DrainService(products)], logger: logger)
+/// let group = ServiceGroup(
+///     services: [redis, DrainService(products)],
+///     gracefulShutdownSignals: [.sigterm],
+///     logger: logger
+/// )
 /// try await group.run()
 /// ```
 public struct DrainService<Level: CacheLevel>: Service {

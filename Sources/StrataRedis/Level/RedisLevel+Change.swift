@@ -315,7 +315,7 @@ extension RedisLevel: AtomicLevel {
     private func outcomeUnknown(_ error: RedisError) -> CacheError {
         CacheError(
             code: .outcomeUnknown,
-            message: "the answer was lost (\(error.code)), and what is stored does not tell whether it was changed",
+            message: "the answer was lost (\(error.code)), and what is stored does not show whether it was changed",
             causes: [error]
         )
     }

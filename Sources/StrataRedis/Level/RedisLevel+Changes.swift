@@ -9,7 +9,7 @@ extension RedisLevel {
     /// - Parameter limit: How long to wait.
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
     public func ready(within limit: Duration = .seconds(10)) async throws {
-        try await redis.answers(within: limit) { isTold ? nil : untrustedReason ?? "the link does not stand yet" }
+        try await redis.answers(within: limit) { isTold ? nil : untrustedReason ?? "the link is not up yet" }
     }
 
     /// Whether the link tells of changes that others make, or no level listens.

@@ -323,7 +323,7 @@ extension RedisLevel {
         guard bytes.count <= longest else {
             throw CacheError(
                 code: .tooLarge,
-                message: "an entry of \(bytes.count) bytes could not be read again: the client's limit is \(longest)"
+                message: "an entry of \(bytes.count) bytes could not be read back: the client's limit is \(longest)"
             )
         }
         return Sealed(bytes: bytes, expiry: expiry(of: sealed, at: now), entry: sealed)

@@ -102,7 +102,7 @@ final class ServerClock: Sendable {
             let time = try await redis.guarding(.read) { try await redis.time(timeout: $0) }
             if let offset = note(time, askedAt: before, within: redis.configuration.commandTimeout) { return offset }
         }
-        let message = "the server's clock was read for longer than a command may take"
+        let message = "reading the server's clock took longer than a command may take"
         throw RedisError(code: .timeout, message: message, endpoint: redis.configuration.place)
     }
 

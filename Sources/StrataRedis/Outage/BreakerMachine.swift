@@ -2,7 +2,7 @@ internal import Strata
 
 /// A breaker without its counters and its probe: calls, outcomes and time in, decisions out.
 ///
-/// ```
+/// ```text
 ///            too many failures            a call after the pause
 ///   closed ───────────────────▶ open ───────────────────────▶ probing
 ///     ▲                          ▲ ▲  no answer, or not in time  │ │

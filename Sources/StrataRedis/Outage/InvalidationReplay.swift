@@ -290,7 +290,7 @@ final class InvalidationReplay: Sendable {
             return (due, before - state.pending.count)
         }
         if expired > 0 {
-            let message: Logger.Message = "failed invalidations are given up: no value can be so old"
+            let message: Logger.Message = "failed invalidations are given up: no value can be that old"
             log(.warning, message, ["count": "\(expired)"])
         }
         let queues = Dictionary(grouping: due) { ObjectIdentifier(client.responsible(for: $0.target.key)) }

@@ -43,6 +43,6 @@ struct CacheMembers: Sendable {
     /// Two caches in one keyspace would read each other's values.
     func check(_ keyspace: Keyspace, of name: String) throws(CacheError) {
         guard let other = all.first(where: { $0.key != name && $0.value.keyspace == keyspace })?.key else { return }
-        throw CacheError(code: .invalidKeyspaces, message: "the caches \(other) and \(name) have one keyspace")
+        throw CacheError(code: .invalidKeyspaces, message: "the caches \(other) and \(name) share a keyspace")
     }
 }

@@ -114,7 +114,7 @@ struct PrimarySearch: Sendable {
     private func cluster(_ name: String) -> RedisError {
         let message =
             isCluster
-            ? "nodes of a cluster answer there, which did not when the client was made: make it anew, or with topology=cluster"
+            ? "a cluster answers there, unlike when the client was made: make it again, or with topology=cluster"
             : "a node of a cluster is one of several addresses: \(account)"
         return RedisError(code: .wrongServer, message: message, endpoint: name)
     }
@@ -137,7 +137,7 @@ struct PrimarySearch: Sendable {
             } else {
                 .noPrimary
             }
-        let what = isOld ? "the Sentinels that answer know less than is known here" : "no Sentinel names a primary"
+        let what = isOld ? "the Sentinels that answer know less than this client" : "no Sentinel names a primary"
         return RedisError(code: code, message: "\(what): \(account)", endpoint: name)
     }
 

@@ -131,10 +131,10 @@ final class SentinelListener: LoopDriver {
         guard isSilent != (reason != nil) else { return }
         isSilent = reason != nil
         let metadata: Logger.Metadata = ["redis.endpoint": "\(configuration.place)"]
-        guard let reason else { return logger?.info("a Sentinel tells of failovers", metadata: metadata) ?? () }
+        guard let reason else { return logger?.info("a Sentinel reports failovers", metadata: metadata) ?? () }
         logger?
             .warning(
-                "no Sentinel tells of failovers: one is noticed when the connection breaks",
+                "no Sentinel reports failovers: a failover is noticed when the connection breaks",
                 metadata: metadata.merging(["error": "\(reason)"]) { $1 }
             )
     }

@@ -61,7 +61,7 @@ struct SentinelListening: Sendable {
 
     mutating func received(_ reply: RESPValue) -> Heard {
         if repliesOwed > 0 { return subscribed(reply) }
-        guard case .array(let parts) = reply else { return .failed("it answers as no Sentinel does") }
+        guard case .array(let parts) = reply else { return .failed("it does not answer as a Sentinel does") }
         switch parts.first?.string {
         case "pong":
             awaitsPong = false
@@ -69,7 +69,7 @@ struct SentinelListening: Sendable {
         case "message" where parts.count == 3:
             let message = parts[2].string ?? ""
             return concerns(message) ? .failover(to: Self.promoted(by: message)) : .nothing
-        default: return .failed("it answers as no Sentinel does")
+        default: return .failed("it does not answer as a Sentinel does")
         }
     }
 
@@ -85,7 +85,7 @@ struct SentinelListening: Sendable {
             if repliesOwed == 1, subscriptions == 0 { return .failed("it refuses SUBSCRIBE: \(code)") }
         case .array: subscriptions += 1
         case .status where isLogin: break
-        default: return .failed("it answers as no Sentinel does")
+        default: return .failed("it does not answer as a Sentinel does")
         }
         return repliesOwed == 1 ? .began : .nothing
     }

@@ -2,7 +2,7 @@ internal import Strata
 
 /// The conversation with one Sentinel: what it is, where the primary is, and how new that knowledge is.
 ///
-/// ```
+/// ```text
 /// AUTH, HELLO ──▶ (SENTINEL MASTERS, where no name was given) ──▶ GET-MASTER-ADDR-BY-NAME, MASTER
 /// ```
 ///
@@ -68,9 +68,9 @@ struct SentinelQuestion: Sendable {
         let mode = ServerIdentity(reply)?.mode
         switch mode {
         case .sentinel: break
-        case .cluster: return isAuto ? .cluster : .failed(wrong("is a node of a cluster and no Sentinel"))
+        case .cluster: return isAuto ? .cluster : .failed(wrong("is a node of a cluster, not a Sentinel"))
         case nil where !isAuto: break  // Older than HELLO; what it is asked now only a Sentinel knows.
-        case .standalone, nil: return isAuto ? .single : .failed(wrong("is a Redis server and no Sentinel"))
+        case .standalone, nil: return isAuto ? .single : .failed(wrong("is a Redis server, not a Sentinel"))
         }
         if name.isEmpty {
             step = .choosing
@@ -90,7 +90,7 @@ struct SentinelQuestion: Sendable {
     private mutating func chosen(from reply: RESPValue, _ writer: inout CommandWriter) -> SentinelAnswer? {
         guard case .array(let primaries) = reply else { return .failed(refused("SENTINEL MASTERS", reply)) }
         guard primaries.count == 1, let name = Self.field("name", of: primaries[0])?.string, !name.isEmpty else {
-            return .failed(wrong("watches \(primaries.count) primaries: say which by the parameter master"))
+            return .failed(wrong("watches \(primaries.count) primaries: say which with the parameter master"))
         }
         self.name = name
         ask(&writer)
@@ -101,7 +101,7 @@ struct SentinelQuestion: Sendable {
         switch reply {
         case .null: return .unknown
         case .array(let parts):
-            guard let primary = Self.endpoint(parts) else { return .failed(wrong("names no address that can be used")) }
+            guard let primary = Self.endpoint(parts) else { return .failed(wrong("names no usable address")) }
             step = .dating(primary)
             return nil
         default: return .failed(refused("SENTINEL", reply))
@@ -137,7 +137,7 @@ struct SentinelQuestion: Sendable {
 
     private func refused(_ command: String, _ reply: RESPValue) -> RedisError {
         guard case .error(let text) = reply else {
-            return wrong("answers \(command) as no Sentinel does")
+            return wrong("does not answer \(command) as a Sentinel does")
         }
         return refused(command, text)
     }

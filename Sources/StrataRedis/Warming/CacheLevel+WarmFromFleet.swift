@@ -35,7 +35,7 @@ extension CacheLevel where Key: KeyRepresentable {
         guard reading != nil || Key.isReadable else {
             throw RedisError(
                 code: .invalidArgument,
-                message: "keys of this type cannot be made of their bytes: say how (reading:)"
+                message: "keys of this type cannot be made from their bytes: say how (reading:)"
             )
         }
         let begun = MonotonicInstant.now

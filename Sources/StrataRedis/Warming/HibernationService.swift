@@ -8,9 +8,10 @@ public import Strata
 /// List it after the client and before the server of requests: a `ServiceGroup` ends its services in reverse order.
 ///
 /// ```swift
-/// try await products.restore(from: path)
+/// _ = try? await products.restore(from: path)  // if that fails, memory begins cold
 /// let services: [any Service] = [redis, HibernationService(products, to: path), DrainService(products), server]
-/// try await ServiceGroup(services: services, logger: logger).run()
+/// let group = ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
 /// ```
 public struct HibernationService<Lower: CacheLevel>: Service where Lower.Key: KeyRepresentable {
     private let cache: Composed<MemoryLevel<Lower.Key, Lower.Value>, Lower>

@@ -119,7 +119,7 @@ package final class ReplyReader {
             throw fail("a line is longer than the limit of \(limits.lineLength) bytes")
         }
         guard announced <= max(ReplyLimits.longestString, limits.bulkLength) else {
-            throw fail("a bulk string is longer than any of Redis")
+            throw fail("a bulk string is longer than any that Redis sends")
         }
         let count = Int(announced)
         guard builder.isAllowed(bytes: count) else { throw fail(ReplyBuilder.tooLargeForCommand) }

@@ -3,7 +3,8 @@
 /// ```swift
 /// let authority = try await TestAuthority.make()
 /// let certificate = try await authority.issue()
-/// let server = try await RedisServer.start(.init(tls: .init(certificate, authorities: authority.certificate)))
+/// let tls = RedisServer.TLS(certificate, authorities: authority.certificate)
+/// let server = try await RedisServer.start(.init(tls: tls))
 /// ```
 ///
 /// It and all files of its certificates are removed with the last reference to it.

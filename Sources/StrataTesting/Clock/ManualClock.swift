@@ -8,7 +8,7 @@ package import Strata
 ///
 /// #expect(try await shop.products.get(1) == "product 1")
 /// try clock.advance(by: .seconds(61))
-/// // The value is stale now.
+/// // A value that is fresh for a minute is stale now.
 /// ```
 ///
 /// **It stands still** until the test moves it. Nothing that a cache measures by its clock ends by itself, no matter

@@ -12,7 +12,7 @@ extension CacheLevelConformance {
                 notes.expect(try await level.setIfAbsent(value(3), for: key(1)), is: nil, "after a removal")
                 notes.expect(try await level.get(key(1)), is: value(3), "get after a removal")
             },
-            change("of many tasks that set a value where there is none one succeeds") { [key, value] level, notes in
+            change("of many tasks that set a value where there is none, one succeeds") { [key, value] level, notes in
                 let answers = try await withThrowingTaskGroup(of: Level.Value?.self) { group in
                     for task in 0..<12 {
                         group.addTask { try await level.setIfAbsent(value(task), for: key(1), within: .seconds(60)) }

@@ -3,7 +3,7 @@ public import Strata
 /// Checks of what every level owes its users, for a level of Strata's or one of your own.
 ///
 /// ```swift
-/// @Test func conforms() async throws {
+/// @Test func myLevelConforms() async {
 ///     let suite = CacheLevelConformance { MyLevel() }
 ///     for finding in await suite.run() { Issue.record("\(finding)") }
 /// }

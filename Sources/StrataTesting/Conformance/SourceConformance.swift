@@ -4,8 +4,11 @@ public import Strata
 /// source is built in.
 ///
 /// ```swift
-/// @Test func conforms() async throws {
-///     let suite = SourceConformance { source in memory.compose(MyFetcher(source)) }
+/// @Test func myCacheConforms() async {
+///     let suite = SourceConformance { source in
+///         MemoryLevel<String, String>(limit: .entries(100))
+///             .compose(ClosureFetcher { (key: String) in try await source(key) })
+///     }
 ///     for finding in await suite.run() { Issue.record("\(finding)") }
 /// }
 /// ```
@@ -86,7 +89,7 @@ public struct SourceConformance<Level: CacheLevel>: Sendable where Level.Value: 
                 notes.expect(try await level.get([key(0)], .reload), is: [value(3)], "reload of several")
                 notes.expect(source.calls, is: 3, "calls")
             },
-            Check(name: "a value older than a read allows is fetched anew") { [key, value] level, source, notes in
+            Check(name: "a value older than a read allows is fetched again") { [key, value] level, source, notes in
                 notes.expect(try await level.get(key(0)), is: value(1), "get")
                 let young = ReadOptions(maximumAge: .seconds(-1))
                 notes.expect(try await level.get(key(0), young), is: value(2), "get of a younger one")

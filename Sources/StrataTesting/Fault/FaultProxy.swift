@@ -3,11 +3,11 @@
 /// ```swift
 /// let proxy = try await FaultProxy.start(to: server.endpoint, seed: seed)
 /// let client = try RedisClient(proxy.url)
-/// …
-/// proxy.stall(.toClient)                              // replies stop; nothing is closed
+/// try await client.ping()
+/// proxy.stall(.toClient)  // replies stop; nothing is closed
 /// proxy.resume()
-/// proxy.set(.pieces(of: 1...7))                       // small pieces of random size, both ways
-/// proxy.edit(.swallow(5), .toClient)                  // the next 5 bytes of replies vanish
+/// proxy.set(.pieces(of: 1...7))  // small pieces of random size, both ways
+/// proxy.edit(.swallow(5), .toClient)  // the next 5 bytes of replies vanish
 /// proxy.edit(.close(after: 100), .toClient, of: .live)
 /// proxy.resetConnections()
 /// ```

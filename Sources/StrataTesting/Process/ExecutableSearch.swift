@@ -14,7 +14,7 @@ enum ExecutableSearch {
     static func path(of name: String) throws -> String {
         if name.contains("/") {
             guard isExecutable(name) else {
-                throw HarnessError(.executableNotFound, "\(name) is no file that may be executed")
+                throw HarnessError(.executableNotFound, "\(name) is not an executable file")
             }
             return try absolute(name)
         }

@@ -12,7 +12,7 @@ internal import Musl
 /// let path = try InstanceProcess.builtProduct(named: "cache-instance")
 /// let instance = try await InstanceProcess.start(path, arguments: [server.url])
 /// try await instance.send("get 42")
-/// for await line in instance.lines { … }
+/// for await line in instance.lines where line == "fetching 42" { break }
 /// try await instance.kill()
 /// ```
 ///

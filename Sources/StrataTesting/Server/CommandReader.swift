@@ -35,7 +35,7 @@ package struct CommandReader {
     private func number(after mark: UInt8, at position: inout Int, upTo limit: Int) throws -> Int? {
         guard buffer.count <= Self.bufferLimit else { throw HarnessError(.malformedReply, "a command too long") }
         guard position < buffer.count else { return nil }
-        guard buffer[position] == mark else { throw HarnessError(.malformedReply, "no command of the protocol") }
+        guard buffer[position] == mark else { throw HarnessError(.malformedReply, "not a command of the protocol") }
         // The longest number allowed has 8 digits.
         guard let end = buffer[position...].prefix(24).firstIndex(of: 0x0a) else {
             guard buffer.count - position < 24 else { throw HarnessError(.malformedReply, "an endless number") }

@@ -176,7 +176,7 @@ final class LaunchedServer: Sendable {
         until deadline: ContinuousClock.Instant,
         _ cancellation: BlockingThread.Cancellation
     ) throws {
-        _ = try BlockingThread.poll(for: "an answer of \(executable)", until: deadline, cancellation) {
+        _ = try BlockingThread.poll(for: "an answer from \(executable)", until: deadline, cancellation) {
             if let status = process.exitStatus {
                 let isClash = logTail(lines: 10).contains { $0.contains("Address already in use") }
                 throw HarnessError(

@@ -3,8 +3,8 @@
 /// ```swift
 /// let server = try await RedisServer.start(.init(directives: ["maxmemory 1mb"]))
 /// let client = try RedisClient(server.url)
-/// …
-/// try await server.pause()                // frozen: accepts connections, answers nothing
+/// try await client.ping()
+/// try await server.pause()  // frozen: accepts connections, answers nothing
 /// try await server.resume()
 /// try await server.restart(keepingData: false)
 /// try await server.stop()

@@ -2,10 +2,10 @@
 ///
 /// ```swift
 /// // The same bytes to everybody, whatever they ask:
-/// let server = try await ScriptedServer.start(script: [.receive(1), .send(text: "$5\r\nab"), .close])
+/// let broken = try await ScriptedServer.start(script: [.receive(1), .send(text: "$5\r\nab"), .close])
 ///
 /// // An answer to each command:
-/// let server = try await ScriptedServer.start(answering: { command, _ in
+/// let slow = try await ScriptedServer.start(answering: { command, _ in
 ///     command == ["PING"] ? [.trickle(text: "+PONG\r\n")] : [.hang]
 /// })
 /// ```

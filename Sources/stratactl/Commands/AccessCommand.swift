@@ -4,10 +4,10 @@ import StrataRedis
 struct AccessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "acl",
-        abstract: "Prints the rules for a user of Redis that may do what it needs, and nothing else.",
+        abstract: "Prints the rules for a Redis user that may do what it needs, and nothing else.",
         discussion: """
-            No server is asked, unless with --check. The line is an argument for redis-cli, with PASSWORD to be replaced. Without a keyspace the \
-            user may do it in all keyspaces of the prefix, also in those of versions to come.
+            No server is asked, unless with --check. The line is an argument for redis-cli; replace PASSWORD in it. \
+            Without a keyspace the rules cover all keyspaces of the prefix, including those of later versions.
             """
     )
 
@@ -15,7 +15,7 @@ struct AccessCommand: AsyncParsableCommand {
     @OptionGroup var prefix: PrefixOption
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The names of the keyspaces; none for all of the prefix.")
+    @Argument(help: "The names of the keyspaces; without one, all of the prefix.")
     var keyspaces: [String] = []
 
     @Option(
@@ -36,10 +36,10 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The major version of the oldest server that has to know the rules.", valueName: "n"))
     var serverVersion = 6
 
-    @Flag(help: "The rules for a user of a cluster.")
+    @Flag(help: "Print the rules for a user of a cluster.")
     var cluster = false
 
-    @Flag(help: "Tries what the user of --url may do, and prints the rules that are missing; status 1 when one is.")
+    @Flag(help: "Tries what the user of --url may do, and prints the rules that are missing; status 1 if there is one.")
     var check = false
 
     func validate() throws {

@@ -7,8 +7,8 @@ struct ClearCommand: AsyncParsableCommand {
         abstract: "Removes all values and leases of a keyspace, and nothing else.",
         discussion: """
             Without --yes it counts what there is to remove, and ends there, with exit status 2. With --yes it voids all at \
-            once, then walks over the database with SCAN and removes in batches, and tells its progress on the standard \
-            error output; what it removed before an error or an interruption stays removed, and the rest void.
+            once, then walks over the database with SCAN and removes in batches, and reports its progress on standard \
+            error; what it removed before an error or an interruption stays removed, and the rest stays void.
             """
     )
 

@@ -12,8 +12,8 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config",
         abstract: "Shows which settings apply, and where they come from.",
         discussion: """
-            No server is asked. Of a password only its being there is shown, and where it comes from. With --contexts the \
-            servers of the configuration file are listed.
+            No server is asked. A password itself is not shown, only whether it is set, and where it comes from. With \
+            --contexts the servers of the configuration file are listed.
             """
     )
 
@@ -60,7 +60,7 @@ struct ConfigCommand: AsyncParsableCommand {
     /// The configuration file, and whether it is there.
     private static var file: String {
         let environment = ProcessInfo.processInfo.environment
-        guard let path = ContextFile.path(environment) else { return "none, for want of a home" }
+        guard let path = ContextFile.path(environment) else { return "none, because there is no home" }
         return printable(path) + (FileManager.default.fileExists(atPath: path) ? "" : ", not there")
     }
 

@@ -7,8 +7,9 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Looks for what is wrong with a server or a keyspace, and says what to do.",
         discussion: """
             Version, role, memory, eviction, persistence, fragmentation, connections, tracking, permissions, clock, \
-            latency, and the numbers of invalidations; of a cluster, each primary. Each finding is ok, a note, a warning, or unknown because the \
-            server has refused a command. Nothing is changed. The exit status is 1 when there are warnings.
+            latency, and the numbers of invalidations; of a cluster, each primary. Each finding is ok, a note, a \
+            warning, or unknown because the server refused a command. Nothing is changed. The exit status is 1 when \
+            there are warnings.
             """
     )
 
@@ -17,7 +18,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var prefix: PrefixOption
 
     @Argument(
-        help: "The name of the keyspace whose numbers are looked at; none for all of the prefix.",
+        help: "The name of the keyspace whose numbers to check; without it, all of the prefix.",
         completion: KnownNames.keyspaces
     )
     var keyspace: String?

@@ -6,8 +6,9 @@ struct GetCommand: AsyncParsableCommand {
         commandName: "get",
         abstract: "Shows what is stored under a key: the envelope, and the value on request.",
         discussion: """
-            What no level can use is shown as well, with the reason, and so is what a tag or a clear has voided. Times are those of the server's clock. The value is \
-            shown by its codec: JSON indented, text escaped, anything else as a hex dump.
+            Entries that no level can use are shown as well, with the reason, and so are those that a tag or a clear \
+            has voided. Times are those of the server's clock. The value is shown by its codec: JSON indented, text \
+            escaped, anything else as a hex dump.
             """
     )
 

@@ -4,17 +4,17 @@ import StrataRedis
 struct InstancesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "instances",
-        abstract: "Lists the instances of a service that tell of themselves, with their counters.",
+        abstract: "Lists the instances of a service that announce themselves, with their counters.",
         discussion: """
-            An instance is listed while it runs a FleetMember, and for 15 s after it has ended without saying so. What it \
-            tells is a few seconds old; `top` asks. Without a keyspace all of the prefix are looked for by SCAN.
+            An instance is listed while it runs a FleetMember, and for 15 s after it has ended without saying so. Its \
+            figures are a few seconds old; `top` asks for new ones. Without a keyspace, SCAN finds all of the prefix.
             """
     )
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The name of the keyspace; none for all of the prefix.", completion: KnownNames.keyspaces)
+    @Argument(help: "The name of the keyspace; without it, all of the prefix.", completion: KnownNames.keyspaces)
     var keyspace: String?
 
     @OptionGroup var prefix: PrefixOption
@@ -57,7 +57,7 @@ struct InstancesCommand: AsyncParsableCommand {
         case .json: try JSONDocument.print(JSONListing(instances: found.map { JSONInstance($1, $0) }, more: more))
         }
         if found.isEmpty {
-            StandardError.line("stratactl: no instance is listed: they are when they run a FleetMember")
+            StandardError.line("stratactl: no instance is listed: an instance has to run a FleetMember")
         }
         if more { StandardError.line("stratactl: there are more instances; --limit lists up to 4096") }
     }

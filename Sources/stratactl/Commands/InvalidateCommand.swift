@@ -5,12 +5,12 @@ import StrataRedis
 struct InvalidateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invalidate",
-        abstract: "Voids all entries of a keyspace that have one of some tags, in Redis and in every instance.",
+        abstract: "Voids all entries of a keyspace that have one of the given tags, in Redis and in every instance.",
         discussion: """
-            Shows first how many entries have the tags, by a random sample. Without --yes it ends there, with exit \
-            status 2. With --yes one script voids them all, whatever their number; nothing is removed. What was done \
-            is told by a line on the standard error output. Then the instances that run a FleetMember are asked whether \
-            they have heard of it, if the user may ask them.
+            First shows how many entries have the tags, by a random sample. Without --yes it ends there, with exit \
+            status 2. With --yes one script voids them all, whatever their number; nothing is removed. A line on \
+            standard error records what was done. Then the instances that run a FleetMember are asked whether they \
+            have heard of it, if the user may ask them.
             """
     )
 
@@ -23,7 +23,7 @@ struct InvalidateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How many entries to look at before, up to 100000. With 0 and --yes the database is not walked over.",
+            "How many entries to look at first, up to 100000. With 0 and --yes the database is not walked over.",
             valueName: "n"
         )
     )
@@ -92,7 +92,7 @@ struct InvalidateCommand: AsyncParsableCommand {
         if space.escaped {
             guard let bytes = PrintableText.unescape(text), let decoded = String(validating: bytes, as: UTF8.self)
             else {
-                throw Failure(.usage, "a tag holds a backslash that begins no escape, or is no UTF-8")
+                throw Failure(.usage, "a tag has an invalid backslash escape, or is not UTF-8")
             }
             tag = decoded
         }
@@ -164,7 +164,7 @@ struct InvalidateCommand: AsyncParsableCommand {
             switch format {
             case .json: try JSONDocument.print(self)
             case .table, .plain:
-                var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("TAGGED"), .right("OF ALL, ABOUT"))
+                var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("TAGGED"), .right("OF ALL (EST.)"))
                 let estimate = estimatedTagged.map(String.init) ?? "-"
                 table.rows = [[String(values), String(looked), String(tagged), estimate]]
                 StandardOutput.table(table, in: format)

@@ -8,8 +8,8 @@ struct KeysCommand: AsyncParsableCommand {
         abstract: "Lists the keys of a keyspace that have a value.",
         discussion: """
             A key is shown with escapes where it has to be: \\xHH for a byte, \\u{…} for a character, \\\\ for a backslash. \
-            \\# and a hash stand for a key too long to be spelled in Redis, \\= and a name for a key that no keyspace \
-            would name so. With --escaped the other commands take keys as they are shown here.
+            \\# and a hash stand for a key too long to be spelled out in Redis, \\= and a name for a key that no \
+            keyspace would name that way. With --escaped the other commands take keys as they are shown here.
             """
     )
 
@@ -35,8 +35,8 @@ struct KeysCommand: AsyncParsableCommand {
     @Flag(
         name: .customLong("print0"),
         help: ArgumentHelp(
-            "Write keys as they are, each with a NUL behind it, for programs such as xargs -0.",
-            discussion: "Not to a terminal. Keys that have no such form are left out."
+            "Write keys as they are, each followed by a NUL, for programs such as xargs -0.",
+            discussion: "Not to a terminal. Keys that cannot be written that way are left out."
         )
     )
     var printsNul = false
@@ -49,7 +49,7 @@ struct KeysCommand: AsyncParsableCommand {
     func run() async throws {
         let pattern = try match.map { text in
             guard let pattern = GlobPattern(text.keyBytes) else {
-                throw Failure(.usage, "--match ends inside [ ] or behind a backslash")
+                throw Failure(.usage, "--match ends inside [ ] or after a backslash")
             }
             return pattern
         }

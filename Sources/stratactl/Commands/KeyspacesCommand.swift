@@ -6,8 +6,8 @@ struct KeyspacesCommand: AsyncParsableCommand {
         commandName: "keyspaces",
         abstract: "Lists the keyspaces of a database, with how much they hold.",
         discussion: """
-            Walks over the whole database with SCAN. The size is that of a random sample of the values, taken for all of \
-            them; what Redis needs besides is not in it. Keys that come and go meanwhile may be counted or not.
+            Walks over the whole database with SCAN. The size of all values is estimated from a random sample, without \
+            what Redis needs besides. Keys that come and go meanwhile may be counted or not.
             """
     )
 
@@ -57,7 +57,7 @@ struct KeyspacesCommand: AsyncParsableCommand {
             .right("LEASES"),
             .right("SAMPLED"),
             .right("BYTES"),
-            .right("ALL, ABOUT")
+            .right("ALL (EST.)")
         )
         table.rows = survey.rows.map { row in
             [

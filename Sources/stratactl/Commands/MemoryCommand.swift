@@ -4,10 +4,10 @@ import StrataRedis
 struct MemoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "memory",
-        abstract: "Shows what Redis says of its memory, and what the keyspaces take of it.",
+        abstract: "Shows what Redis says about its memory, and how much of it each keyspace takes.",
         discussion: """
-            Walks over the whole database with SCAN. What a keyspace takes is that of a random sample of its values \
-            with their keys (MEMORY USAGE), taken for all of them. Of a cluster, the primaries are counted together.
+            Walks over the whole database with SCAN. What a keyspace takes is estimated from a random sample of \
+            its values with their keys (MEMORY USAGE). Of a cluster, the primaries are counted together.
             """
     )
 
@@ -123,16 +123,16 @@ private struct MemoryReport: Encodable {
     }
 
     var fields: FieldList {
-        func bytes(_ count: Int?) -> String { count.map { Quantity.bytes($0) } ?? "not told" }
+        func bytes(_ count: Int?) -> String { count.map { Quantity.bytes($0) } ?? "not reported" }
         var fields = FieldList()
         fields.add("primaries", primaries.map { "\($0), counted together" })
         fields.add("in use", bytes(used))
         fields.add("limit", limit == 0 ? "none" : bytes(limit))
         fields.add("peak", bytes(peak))
         fields.add("resident", bytes(resident))
-        fields.add("policy", policy.map { PrintableText.escape(Array($0.utf8)) } ?? "not told")
-        fields.add("evicted", evictedKeys.map { Quantity.text($0, "key") } ?? "not told")
-        fields.add("expired", expiredKeys.map { Quantity.text($0, "key") } ?? "not told")
+        fields.add("policy", policy.map { PrintableText.escape(Array($0.utf8)) } ?? "not reported")
+        fields.add("evicted", evictedKeys.map { Quantity.text($0, "key") } ?? "not reported")
+        fields.add("expired", expiredKeys.map { Quantity.text($0, "key") } ?? "not reported")
         return fields
     }
 

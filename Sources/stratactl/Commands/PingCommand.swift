@@ -4,7 +4,7 @@ import StrataRedis
 struct PingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Measures round trips, and tells which server answers.",
+        abstract: "Measures round trips, and shows which server answers.",
         discussion: "Of a cluster, each primary is measured."
     )
 

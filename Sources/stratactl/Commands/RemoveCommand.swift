@@ -6,8 +6,8 @@ struct RemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Removes keys, as the library does: what is being fetched meanwhile is not stored.",
         discussion: """
-            Shows first what there is to remove. Without --yes it ends there, with exit status 2. When none of the keys \
-            exists the exit status is 3.
+            First shows what there is to remove. Without --yes it ends there, with exit status 2. When none of the \
+            keys exists the exit status is 3.
             """
     )
 
@@ -43,7 +43,7 @@ struct RemoveCommand: AsyncParsableCommand {
             if counts == KeyspaceCounts(), removed ?? 0 == 0 {
                 if output.format == .json { try JSONDocument.print(result) }
                 try await inspector.checkPresence()
-                throw Failure(.notFound, keys.count == 1 ? "there is no such key" : "there is none of these keys")
+                throw Failure(.notFound, keys.count == 1 ? "there is no such key" : "none of these keys exists")
             }
             try result.report(in: output.format)
         }

@@ -4,11 +4,11 @@ import StrataRedis
 struct SizesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sizes",
-        abstract: "Shows how large the values of a keyspace are: by size, by the beginning of keys, and the largest.",
+        abstract: "Shows how large the values of a keyspace are: by size, by what keys begin with, and the largest.",
         discussion: """
             Counts all keys with SCAN, and measures a random sample of the values with STRLEN and MEMORY USAGE. The \
-            beginning of a key goes up to its first colon or slash. What was not measured is taken to be like the \
-            rest; --samples 0 measures all.
+            beginning of a key goes up to its first colon or slash. What was not measured is estimated from the \
+            sample; --samples 0 measures all.
             """
     )
 
@@ -50,7 +50,7 @@ struct SizesCommand: AsyncParsableCommand {
         }
         if !sizes.tellsMemory {
             StandardError.line(
-                "stratactl: the server does not tell MEMORY USAGE; lengths are those of the values alone"
+                "stratactl: the server does not report MEMORY USAGE; lengths are those of the values alone"
             )
         }
     }

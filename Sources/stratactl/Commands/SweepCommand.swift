@@ -7,8 +7,8 @@ struct SweepCommand: AsyncParsableCommand {
         commandName: "sweep",
         abstract: "Removes the entries of a keyspace that tags or clears have voided, and nothing else.",
         discussion: """
-            No level serves such entries, and they expire by themselves; a sweep gives their memory back sooner. Shows \
-            first how many there are, by a random sample. Without --yes it ends there, with exit status 2. What was \
+            No level serves such entries, and they expire by themselves; a sweep frees their memory sooner. First \
+            shows how many there are, by a random sample. Without --yes it ends there, with exit status 2. What was \
             removed before an interruption stays removed.
             """
     )
@@ -17,10 +17,10 @@ struct SweepCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var space: KeyspaceOptions
 
-    @Option(help: ArgumentHelp("How many entries to look at before, up to 100000.", valueName: "n"))
+    @Option(help: ArgumentHelp("How many entries to look at first, up to 100000.", valueName: "n"))
     var samples = 1000
 
-    @Option(help: ArgumentHelp("The most entries that are checked in a second.", valueName: "n"))
+    @Option(help: ArgumentHelp("How many entries to check in a second at most.", valueName: "n"))
     var rate = 5000
 
     @OptionGroup var consent: ConsentOption
@@ -64,11 +64,11 @@ struct SweepCommand: AsyncParsableCommand {
         let removed = soFar.withLock { $0?.removed ?? 0 }
         if isWhole || removed > 0 {
             let count = Quantity.text(removed, "entry", "entries")
-            let subject = "\(RemovalResult.printable(keyspace)) removed \(count)\(isWhole ? "" : ", not to its end")"
+            let subject = "\(RemovalResult.printable(keyspace)) removed \(count)\(isWhole ? "" : ", not finished")"
             AuditLine.write("sweep", subject, at: await AuditLine.time(of: redis), redis)
         }
         guard isWhole || !Interruption.isWanted else {
-            throw Failure(.failed, "the sweep has not come to its end; another one does the rest")
+            throw Failure(.failed, "the sweep did not finish; another one does the rest")
         }
         return try outcome.get()
     }
@@ -103,7 +103,7 @@ struct SweepCommand: AsyncParsableCommand {
             switch format {
             case .json: try JSONDocument.print(self)
             case .table, .plain:
-                var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("VOID"), .right("OF ALL, ABOUT"))
+                var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("VOID"), .right("OF ALL (EST.)"))
                 table.rows = [[String(values), String(looked), String(void), estimatedVoid.map(String.init) ?? "-"]]
                 StandardOutput.table(table, in: format)
             }

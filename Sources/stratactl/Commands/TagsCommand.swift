@@ -4,10 +4,10 @@ import StrataRedis
 struct TagsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tags",
-        abstract: "Lists the tags of a keyspace that were invalidated, the last ones first.",
+        abstract: "Lists the tags of a keyspace that were invalidated, the latest first.",
         discussion: """
-            A tag that entries have, and that was never invalidated, is in those entries alone: `why` shows it. Of a \
-            tag longer than 128 bytes only the hash is kept, shown as \\# and digits. Walks over the tags with HSCAN.
+            A tag that was never invalidated is known only to the entries that have it: `why` shows it. Of a tag \
+            longer than 128 bytes only the hash is kept, shown as \\# and digits. Walks over the tags with HSCAN.
             """
     )
 

@@ -7,9 +7,9 @@ struct TopCommand: AsyncParsableCommand {
         commandName: "top",
         abstract: "Shows the instances of a keyspace at work: reads, hits, fetches, waits, percentiles, hottest keys.",
         discussion: """
-            Each second until `q` or Ctrl-C; in a file or a pipe one table after the other, and in JSON a document a \
-            line. Instances are asked, which takes a user for 'inspect'. Percentiles are those of the slowest instance, of \
-            the last 15 to 30 s.
+            Each second until `q` or Ctrl-C; in a file or a pipe one table after the other, and in JSON one document a \
+            line. It asks instances, which needs a user for 'inspect'. Percentiles are those of the slowest instance, \
+            over the last 15 to 30 s.
             """
     )
 
@@ -20,7 +20,7 @@ struct TopCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How often to ask, 0.2 to 3600.", valueName: "seconds"))
     var interval = 1.0
 
-    @Option(help: ArgumentHelp("Ends after so many pages.", valueName: "n"))
+    @Option(help: ArgumentHelp("Ends after this many pages.", valueName: "n"))
     var count: Int?
 
     @Option(help: ArgumentHelp("How many keys to name, 0 to 50.", valueName: "n"))

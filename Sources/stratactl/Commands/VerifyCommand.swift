@@ -11,7 +11,7 @@ struct VerifyCommand: AsyncParsableCommand {
             Follows the changes in a keyspace, and some time after each asks the instances that run a FleetMember which \
             version their memory holds. What is proved to be older than what Redis holds is an inconsistency, with its \
             cause as far as the instance knows it. Ends after --seconds, or with Ctrl-C, and then prints the result. No \
-            value is read. It takes a user for 'inspect'. Status 1 when there is an inconsistency.
+            value is read. It needs a user for 'inspect'. Status 1 when there is an inconsistency.
             """
     )
 
@@ -21,7 +21,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Ends so many seconds after it is told of changes; without it, with Ctrl-C.",
+            "Ends this many seconds after it begins to hear of changes; without it, with Ctrl-C.",
             valueName: "seconds"
         )
     )
@@ -32,7 +32,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long after a change to look: up to eight numbers of seconds with commas between them, 0.001 to 3600.",
+            "How long after a change to look: up to eight numbers of seconds, separated by commas, 0.001 to 3600.",
             valueName: "seconds"
         )
     )
@@ -105,7 +105,7 @@ struct VerifyCommand: AsyncParsableCommand {
             guard .now < deadline else {
                 throw Failure(
                     .failed,
-                    "changes are not told: \(monitor.report.refusal ?? "the server has not agreed to it in time")"
+                    "changes are not reported: \(monitor.report.refusal ?? "the server has not agreed to it in time")"
                 )
             }
             try await Interruption.wait(until: MonotonicInstant.now.advanced(by: .milliseconds(50)))

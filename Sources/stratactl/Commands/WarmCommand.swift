@@ -5,13 +5,13 @@ import StrataRedis
 struct WarmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "warm",
-        abstract: "Has running instances read keys through their cache, so that they are there for all.",
+        abstract: "Has running instances read keys through their cache, so that all find the values in Redis.",
         discussion: """
-            The keys come from a file, or with - from the standard input: one a line, or a JSON array of texts and whole \
-            numbers. Each is read by one of the instances that run a FleetMember, which fetches it where no level has it, \
-            under its lease and its own limit. Nothing is copied, and no value is seen here. Shows first which instances \
-            there are; without --yes it ends there, with exit status 2. Ctrl-C ends it, and tells what was read by then. \
-            It takes a user for 'inspect'. Status 1 when a key has failed or has no answer.
+            The keys come from a file, or with - from standard input: one a line, or a JSON array of strings and whole \
+            numbers. Each is read by one of the instances that run a FleetMember, which fetches it where no level has \
+            it, under its lease and its own limit. Nothing is copied, and no value is seen here. First shows which \
+            instances there are; without --yes it ends there, with exit status 2. Ctrl-C ends it, and shows what was \
+            read by then. It needs a user for 'inspect'. Status 1 when a key has failed or has no answer.
             """
     )
 
@@ -19,10 +19,10 @@ struct WarmCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var space: KeyspaceOptions
 
-    @Argument(help: "The file with the keys; - for the standard input.", completion: .file())
+    @Argument(help: "The file with the keys; - for standard input.", completion: .file())
     var file: String
 
-    @Flag(help: "Keys have a NUL behind each, as `keys --print0` writes them.")
+    @Flag(help: "Each key is followed by a NUL, as `keys --print0` writes them.")
     var null = false
 
     @Option(
@@ -49,7 +49,7 @@ struct WarmCommand: AsyncParsableCommand {
         let keys = try KeyFile.read(file, as: null ? .nul : .lines) { text throws(Failure) in
             guard space.escaped else { return text.keyBytes }
             guard let key = InspectedKey(escaped: text, in: keyspace)?.userKey else {
-                throw Failure(.usage, "a key holds a backslash that begins no escape, or is known by its hash alone")
+                throw Failure(.usage, "a key has an invalid backslash escape, or is known only by its hash")
             }
             return key
         }
@@ -60,7 +60,7 @@ struct WarmCommand: AsyncParsableCommand {
             let instances = try await fleet.instances(limit: limit).instances.filter { $0.record != nil }
             guard !instances.isEmpty else {
                 try await inspector.checkPresence()
-                throw Failure(.failed, "no instance is listed that could read: they are when they run a FleetMember")
+                throw Failure(.failed, "no instance is listed that could read: an instance has to run a FleetMember")
             }
             let warming = Warming(fleet, instances, keys, rate: rate, answerTimeout: .seconds(wait))
             guard isWanted else {

@@ -5,10 +5,10 @@ import StrataRedis
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Prints what happens in a keyspace while it happens: changes, removals, leases, tags, clears.",
+        abstract: "Prints what happens in a keyspace as it happens: changes, removals, leases, tags, clears.",
         discussion: """
-            One line each, until Ctrl-C. Nothing is changed. It takes a user for 'inspect'. A key that changes several \
-            times in a moment may come once. In JSON each line is a document.
+            One line each, until Ctrl-C. Nothing is changed. It needs a user for 'inspect'. A key that changes several \
+            times in a moment may be shown once. In JSON each line is a document.
             """
     )
 
@@ -16,10 +16,10 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var space: KeyspaceOptions
 
-    @Option(help: ArgumentHelp("Ends after so many events.", valueName: "n"))
+    @Option(help: ArgumentHelp("Ends after this many events.", valueName: "n"))
     var count: Int?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Ends after so many seconds.", valueName: "seconds"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("Ends after this many seconds.", valueName: "seconds"))
     private var duration: Double?
 
     /// How long the server may take until it tells of changes.

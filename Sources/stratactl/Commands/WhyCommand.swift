@@ -4,7 +4,7 @@ import StrataRedis
 struct WhyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "why",
-        abstract: "Tells on one page what a read of a key gets, why, and what can be done.",
+        abstract: "Shows on one page what a read of a key gets, why, and what can be done.",
         discussion: """
             Whether it is in Redis; fresh, stale or expired, and until when; what has voided it; its size and form; \
             who fetches it; the last failure and its back-off; its tags and when they were invalidated. Nothing is \

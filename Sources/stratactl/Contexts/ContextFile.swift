@@ -71,7 +71,7 @@ struct ContextFile: Sendable {
         }
         // A user who may write it decides where passwords go.
         guard file.isOwn, !file.isWritableByAll else {
-            throw Failure(.usage, "\(name): others may change it; chown and chmod 600 mend that")
+            throw Failure(.usage, "\(name): others may change it; chown and chmod 600 fix that")
         }
         let content: Content
         do {
@@ -113,7 +113,7 @@ struct ContextFile: Sendable {
             throw Failure(
                 .usage,
                 "\(PrintableText.escape(Array(path.utf8))): others may read it, and the context "
-                    + "'\(PrintableText.escape(Array(name.utf8)))' holds a password; chmod 600 mends that, or passwordFile"
+                    + "'\(PrintableText.escape(Array(name.utf8)))' holds a password; use chmod 600, or passwordFile"
             )
         }
     }
@@ -127,15 +127,15 @@ struct ContextFile: Sendable {
         switch error {
         case let unknown as UnknownMember:
             let name = PrintableText.escape(Array(unknown.name.prefix(40).utf8))
-            return "'\(name)' means nothing; there are \(unknown.known.joined(separator: ", "))"
+            return "'\(name)' is not a member; there are \(unknown.known.joined(separator: ", "))"
         case DecodingError.dataCorrupted(let context):
             let numbers = context.underlyingError.map { "\($0)".matches(of: /line: (\d+), column: (\d+)/) }?.first?
                 .output
-            return numbers.map { "it is no JSON, at line \($0.1), column \($0.2)" } ?? "it is no JSON"
+            return numbers.map { "it is not JSON, at line \($0.1), column \($0.2)" } ?? "it is not JSON"
         case DecodingError.keyNotFound(let key, let context):
             return "\(place(context.codingPath)) has no '\(key.stringValue)'"
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            return "\(place(context.codingPath)) is of another type than it has to be"
+            return "\(place(context.codingPath)) has the wrong type"
         default: return "it cannot be read"
         }
     }

@@ -52,7 +52,7 @@ enum ContextList {
         case .json: try JSONDocument.print(rows)
         }
         guard rows.isEmpty else { return }
-        StandardError.line("stratactl: no server has a name: docs/stratactl.md tells of the configuration file")
+        StandardError.line("stratactl: no server has a name: docs/stratactl.md describes the configuration file")
     }
 
     private static func printable(_ text: String) -> String { PrintableText.escape(Array(text.utf8)) }

@@ -165,7 +165,7 @@ enum DashboardAssets {
           pause.addEventListener("click", () => {
             isPaused = !isPaused;
             pause.setAttribute("aria-pressed", String(isPaused));
-            pause.textContent = isPaused ? "Go on" : "Pause";
+            pause.textContent = isPaused ? "Resume" : "Pause";
           });
 
           const source = new EventSource(live.dataset.stream);
@@ -177,11 +177,11 @@ enum DashboardAssets {
             const spans = (chart, kind) => { const v = s.spans[kind]; chart.add(v ? { median: v.median, "95 %": v.p95, "99 %": v.p99 } : {}); };
             spans(calls, "call");
             spans(fetches, "fetch");
-            grid("instances", s.table, "No instance is listed: they are when they run a FleetMember.");
+            grid("instances", s.table, "No instance is listed: an instance has to run a FleetMember.");
             grid("leases", s.leases, "No key is being fetched.", true);
             by("hottest").replaceChildren(...(s.hottest.length ? s.hottest.map(key => { const li = make("li"); li.append(why(key)); return li; }) : [make("li", "None is known.")]));
           });
-          source.addEventListener("nines", event => grid("nines", JSON.parse(event.data), "Nothing was measured yet."));
+          source.addEventListener("nines", event => grid("nines", JSON.parse(event.data), "No measurements yet."));
           source.addEventListener("trouble", event => state("Redis cannot be asked: " + JSON.parse(event.data).text, true));
           source.addEventListener("change", event => {
             if (isPaused) return;
@@ -191,7 +191,7 @@ enum DashboardAssets {
             while (list.children.length > MOST_EVENTS) list.lastChild.remove();
           });
           source.addEventListener("error", () => state(source.readyState === EventSource.CLOSED
-            ? "The dashboard tells no more. Load the page again, or log in again." : "The dashboard does not answer; it is asked again.", true));
+            ? "The dashboard has stopped. Load the page again, or log in again." : "The dashboard does not answer; trying again.", true));
         })();
         """#
 }

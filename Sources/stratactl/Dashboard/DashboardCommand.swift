@@ -11,10 +11,10 @@ struct DashboardCommand: AsyncParsableCommand {
         abstract:
             "Serves a page in the browser: instances, hit ratios, latencies, hottest keys, leases, changes, doctor.",
         discussion: """
-            Whoever wants to see it needs a token: that of --token-file, or one that is printed at the start. It is served \
-            on this machine alone, as it has no TLS; put a proxy with TLS before it where others shall see it. It changes \
-            nothing, unless --allow-removal is given. It takes a user for 'inspect', with --allow-removal one for 'remove' \
-            as well. Ends with Ctrl-C.
+            To see it you need a token: the one in --token-file, or one that is printed at the start. It is served on \
+            this machine only, because it has no TLS; if others are to see it, put a proxy with TLS in front of it. It \
+            changes nothing, unless --allow-removal is given. It needs a user for 'inspect', with --allow-removal one \
+            for 'remove' as well. Ends with Ctrl-C.
             """
     )
 
@@ -24,7 +24,7 @@ struct DashboardCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The port; 0 for any that is free.", valueName: "n"))
     private var port = 8321
 
-    @Option(help: ArgumentHelp("The address; others than 127.0.0.1 and ::1 take --expose.", valueName: "address"))
+    @Option(help: ArgumentHelp("The address; any other than 127.0.0.1 and ::1 needs --expose.", valueName: "address"))
     private var address = "127.0.0.1"
 
     @Flag(
@@ -35,8 +35,8 @@ struct DashboardCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file whose only line is the token, of 16 characters at the least.",
-            discussion: "Its owner alone may be able to read it.",
+            "A file whose only line is the token, of at least 16 characters.",
+            discussion: "Only its owner may have the right to read it.",
             valueName: "file"
         )
     )
@@ -53,7 +53,7 @@ struct DashboardCommand: AsyncParsableCommand {
         guard (0.2...3600).contains(interval) else { throw ValidationError("--interval is not within 0.2 to 3600") }
         guard expose || ["127.0.0.1", "::1"].contains(address) else {
             throw ValidationError(
-                "--address \(PrintableText.escape(Array(address.utf8))) is not of this machine alone: --expose"
+                "--address \(PrintableText.escape(Array(address.utf8))) is not local to this machine: add --expose"
             )
         }
     }

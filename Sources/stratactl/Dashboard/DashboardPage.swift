@@ -40,7 +40,7 @@ enum DashboardPage {
         <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
         <button>Log in</button>
         </form>
-        <p>The token is in the file that the dashboard was started with, or in what it has printed.</p>
+        <p>The token is in the file that the dashboard was started with, or in what it printed.</p>
         """,
         "trouble": """
         <p class="warning" role="alert">{{text}}</p>
@@ -66,7 +66,7 @@ enum DashboardPage {
         <a href="/doctor?name={{link}}">Doctor</a></p>
         <div id="live" data-stream="/stream?name={{link}}{{#verifies}}&amp;verify=1{{/verifies}}" data-why="/why?name={{link}}&amp;key=">
         <p id="state" role="status">Waiting for the first figures …</p>
-        <noscript><p class="warning">Figures over time take JavaScript; all other pages do without.</p></noscript>
+        <noscript><p class="warning">Live figures need JavaScript; the other pages do not.</p></noscript>
         <section aria-labelledby="h-rates"><h2 id="h-rates">Rates</h2><div id="charts" class="charts"></div></section>
         <section aria-labelledby="h-fleet"><h2 id="h-fleet">Instances</h2><div class="scroll" id="instances"></div></section>
         <section aria-labelledby="h-hot"><h2 id="h-hot">Hottest keys</h2><ul id="hottest"></ul></section>
@@ -91,7 +91,7 @@ enum DashboardPage {
         <input type="hidden" name="key" value="{{key}}">
         <label for="token">The token, once more</label>
         <input id="token" name="token" type="password" autocomplete="off" required>
-        <button class="danger">Remove</button> <a href="/why?name={{link}}&amp;key={{keyLink}}">Leave it</a>
+        <button class="danger">Remove</button> <a href="/why?name={{link}}&amp;key={{keyLink}}">Cancel</a>
         </form>
         """,
         "removed": """

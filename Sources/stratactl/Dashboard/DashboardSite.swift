@@ -155,7 +155,7 @@ struct DashboardSite: Sendable {
 
     private func key(_ text: String?, in keyspace: Keyspace) throws -> InspectedKey {
         guard let text, let key = InspectedKey(escaped: text, in: keyspace) else {
-            throw Failure(.usage, "the key is missing, or holds a backslash that begins no escape")
+            throw Failure(.usage, "the key is missing, or has an invalid backslash escape")
         }
         return key
     }
@@ -263,7 +263,7 @@ struct DashboardSite: Sendable {
         let presence = try await KeyspaceInspector(redis, keyspace).presence(of: [key]).first
         var content: [String: Any] = [
             "name": name, "link": link, "key": key.escaped, "keyLink": DashboardPage.link(key.escaped),
-            "presence": presence?.value == true ? "Redis has a value of it." : "Redis has no value of it.",
+            "presence": presence?.value == true ? "Redis has a value for it." : "Redis has no value for it.",
         ]
         if let trouble { content["trouble"] = trouble }
         return DashboardPage.show(
@@ -293,7 +293,7 @@ struct DashboardSite: Sendable {
             for: context.session,
             [
                 "text": removed == 0
-                    ? "There was nothing in Redis; the instances were told all the same." : "It is removed.",
+                    ? "There was nothing in Redis; the instances were notified all the same." : "It is removed.",
                 "link": link, "keyLink": DashboardPage.link(key.escaped),
             ]
         )

@@ -3,13 +3,13 @@
 extension Diagnosis {
     static func maxmemory(_ information: ServerInformation) -> Finding {
         guard let limit = information.number("maxmemory"), let used = information.number("used_memory") else {
-            return .note("maxmemory", "it does not tell its memory")
+            return .note("maxmemory", "it does not report its memory")
         }
         guard limit > 0 else {
             return .warning(
                 "maxmemory",
                 "\(Quantity.bytes(used)) in use and no limit: a full machine ends the server",
-                "Set maxmemory; docs/operating.md tells how much."
+                "Set maxmemory; docs/operating.md says how much."
             )
         }
         let share = Int(max(0, min(Double(used) / Double(limit) * 100, 1_000_000)).rounded())
@@ -17,14 +17,14 @@ extension Diagnosis {
         guard share >= 90, information["maxmemory_policy"] == "noeviction" else { return .ok("maxmemory", text) }
         return .warning(
             "maxmemory",
-            "\(text), and nothing is evicted: new values are soon not stored",
+            "\(text), and nothing is evicted: soon new values will not be stored",
             "Raise maxmemory, or choose allkeys-lfu where the server holds only caches."
         )
     }
 
     static func eviction(_ information: ServerInformation) -> Finding {
         guard let policy = information.printable("maxmemory_policy") else {
-            return .note("eviction", "it does not tell its policy")
+            return .note("eviction", "it does not report its policy")
         }
         let evicted = information.number("evicted_keys") ?? 0
         let text = evicted == 0 ? policy : "\(policy); \(Quantity.text(evicted, "key")) evicted since its start"
@@ -38,13 +38,13 @@ extension Diagnosis {
         case "allkeys-random", "volatile-random":
             return .warning(
                 "eviction",
-                "\(text): the numbers of invalidations may go, and that voids a keyspace",
+                "\(text): the numbers of invalidations may be evicted, and that voids a keyspace",
                 "Choose allkeys-lfu or volatile-lfu."
             )
         case "allkeys-lrm", "volatile-lrm":
             return .warning(
                 "eviction",
-                "\(text): the numbers of invalidations are read more often than written, and go early, which voids a keyspace",
+                "\(text): the numbers of invalidations are read more often than written, so they go early, which voids a keyspace",
                 "Choose allkeys-lfu or volatile-lfu."
             )
         case "noeviction" where information.number("maxmemory") ?? 0 > 0:
@@ -61,7 +61,7 @@ extension Diagnosis {
                 "Look at its log and its disk, or turn saving off: save \"\"."
             )
         }
-        let restart = "after a restart keys may be back that were removed since"
+        let restart = "after a restart, keys that were removed since may be back"
         let advice = "For a server that holds only caches: save \"\" and appendonly no."
         if information["aof_enabled"] == "1" {
             return .note("persistence", "it writes a log of changes (appendonly): \(restart)", advice)
@@ -78,7 +78,7 @@ extension Diagnosis {
 
     static func fragmentation(_ information: ServerInformation) -> Finding {
         guard let ratio = information.decimal("mem_fragmentation_ratio"), let used = information.number("used_memory")
-        else { return .note("fragmentation", "it does not tell it") }
+        else { return .note("fragmentation", "it does not report it") }
         guard used >= leastJudged else {
             return .ok("fragmentation", "not judged: \(Quantity.bytes(used)) in use is too little")
         }

@@ -5,14 +5,14 @@ import StrataRedis
 extension Diagnosis {
     static func tracking(_ facts: ServerFacts) -> Finding {
         switch facts.tracking {
-        case .success: return .ok("tracking", "instances can be told of changes (CLIENT TRACKING)")
+        case .success: return .ok("tracking", "instances can hear of changes (CLIENT TRACKING)")
         case .failure(let refusal) where refusal.isOfRights:
             return .unknown("tracking", refusal)
         case .failure(let refusal):
             return .warning(
                 "tracking",
                 "the server refuses \(refusal.command) with REDIRECT: instances keep values in memory for a short time only",
-                "Use Redis 6.2 or Valkey 7.2, or newer, and neither a proxy before it nor a service that lacks it."
+                "Use Redis 6.2 or Valkey 7.2, or newer, without a proxy in front of it, and no service that lacks it."
             )
         }
     }
@@ -35,7 +35,7 @@ extension Diagnosis {
             // Where the purpose is not said, one of those that were tried suffices.
             return facts.hasPurpose || !fitsOne
                 ? .warning("permissions", text, advice)
-                : .note("permissions", text, "Right if that is not what the user is for. \(advice)")
+                : .note("permissions", text, "That is fine if the user is for something else. \(advice)")
         }
     }
 
@@ -47,7 +47,7 @@ extension Diagnosis {
             let exactness = "± \(TimeSpan.text(seconds: clock.exactness))"
             // Both machines may be right then.
             guard distance > max(clock.exactness, 0.01) else {
-                return .ok("clock", "that of this machine, \(exactness)")
+                return .ok("clock", "the same as this machine's, \(exactness)")
             }
             let side = clock.ahead > 0 ? "ahead of" : "behind"
             let text = "\(TimeSpan.text(seconds: distance)) \(side) this machine's, \(exactness)"
@@ -55,7 +55,7 @@ extension Diagnosis {
                 return .warning(
                     "clock",
                     "\(text): one of the two is wrong",
-                    "Mend it. Lifetimes go by the server's clock, and numbers of invalidations by its date."
+                    "Set it right. Lifetimes go by the server's clock, and numbers of invalidations by its date."
                 )
             }
             guard distance > 1 else { return .ok("clock", text) }
@@ -181,17 +181,17 @@ extension Diagnosis {
         case .absent:
             return .note("marks", "\(subject) has no numbers of invalidations: not used for a month, or evicted")
         case .otherType(let type):
-            return .warning("marks", "those of \(subject) are a value of Redis' type \(type): \(void)", advice)
+            return .warning("marks", "those of \(subject) are a value of the Redis type \(type): \(void)", advice)
         case .damaged: return .warning("marks", "those of \(subject) are damaged: \(void)", advice)
         case .strange:
             return .warning("marks", "those of \(subject) are a year from the server's clock: \(void)", advice)
-        case .unlimited: return .note("marks", "those of \(subject) have no end: another program has taken it away")
+        case .unlimited: return .note("marks", "those of \(subject) have no time to live: another program removed it")
         case .crowded:
             let most = marks.map { tags(of: $0) }.max() ?? 0
             return .note(
                 "marks",
-                "those of \(subject) are sound; \(most) tags are more than are kept: the oldest void too much",
-                "Use fewer tags that are invalidated once only; a sweep forgets old ones."
+                "those of \(subject) are sound; \(most) tags are more than it keeps: the oldest void too much",
+                "Use fewer tags that are invalidated only once; a sweep forgets old ones."
             )
         }
     }

@@ -78,7 +78,7 @@ extension Diagnosis {
         let product = information["valkey_version"] != nil ? "valkey" : "redis"
         let field = product + "_version"
         guard let version = information.printable(field) else {
-            return .note("server", "it does not tell its version", "Look up whether it is Redis 6.2 or newer.")
+            return .note("server", "it does not report its version", "Look up whether it is Redis 6.2 or newer.")
         }
         let uptime =
             information.number("uptime_in_seconds").map { ", up \(TimeSpan.text(seconds: Double(max($0, 1))))" } ?? ""
@@ -92,8 +92,8 @@ extension Diagnosis {
         let fault = product == "valkey" && numbers.first == 9 ? "CVE-2026-27623" : "CVE-2025-49844"
         return .note(
             "server",
-            "\(text): by its number it lacks the fix of \(fault)",
-            "Update it, unless it is a distribution's package: these have fixes under older numbers."
+            "\(text): by its version number it lacks the fix for \(fault)",
+            "Update it, unless it is a distribution's package: those have the fixes under older numbers."
         )
     }
 
@@ -131,7 +131,7 @@ extension Diagnosis {
                 "a replica, which takes no writes\(link)",
                 "Name the primary, or the Sentinels: redis-sentinel://host:port/?master=NAME."
             )
-        default: return .note("role", "it does not tell its role")
+        default: return .note("role", "it does not report its role")
         }
     }
 
@@ -148,7 +148,7 @@ extension Diagnosis {
         guard information["cluster_state"] == "ok" else {
             return .warning(
                 "cluster",
-                "down, says this node, and refuses calls (CLUSTERDOWN): \(text)",
+                "this node says that the cluster is down, and refuses calls (CLUSTERDOWN): \(text)",
                 "Look at CLUSTER NODES there: a node has failed, or is cut off."
             )
         }
@@ -163,7 +163,7 @@ extension Diagnosis {
         .warning(
             "server",
             "it cannot be asked: \(silence.error)",
-            "Look whether it runs and can be reached from here; the cluster's nodes have to be reached one by one."
+            "Check that it runs and can be reached from here; every node of the cluster has to be."
         )
         .at(silence.place)
     }
@@ -175,7 +175,7 @@ extension Diagnosis {
         if let limit, connected > limit / 10 * 8 {
             return .warning(
                 "clients",
-                "\(count): new ones are soon refused",
+                "\(count): soon new ones will be refused",
                 "Raise maxclients, or find who opens them."
             )
         }

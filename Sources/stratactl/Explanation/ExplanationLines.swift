@@ -15,7 +15,8 @@ struct ExplanationLines {
         }
         switch entry.content {
         case .otherType(let type):
-            fields.add("in Redis", "a value of Redis' type \(PrintableText.escape(Array(type.utf8))), and no envelope")
+            let name = PrintableText.escape(Array(type.utf8))
+            fields.add("in Redis", "a value of the Redis type \(name), not an envelope")
         case .envelope(let envelope):
             fields.add(
                 "in Redis",

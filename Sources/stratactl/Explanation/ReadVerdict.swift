@@ -74,8 +74,8 @@ struct ReadVerdict {
         switch found.entry?.state {
         case .fresh:
             advice.append(
-                "Is the value older than the source's? Then the change has not called remove or invalidate(tag:), or "
-                    + "that call has failed. `stratactl remove` removes it everywhere."
+                "Is the value older than the source's? Then the code that changed it did not call remove or "
+                    + "invalidate(tag:), or that call failed. `stratactl remove` removes it everywhere."
             )
         case .stale:
             advice.append("It stays stale only while its fetch fails or is slow: see lease and failure.")
@@ -83,13 +83,13 @@ struct ReadVerdict {
         case .void:
             advice.append(
                 found.entry?.invalidation == .marksLost
-                    ? "The next read by an instance voids the keyspace. `stratactl doctor` tells why."
-                    : "Nothing: the next fetch replaces it. `stratactl sweep` gives its memory back sooner."
+                    ? "The next read by an instance voids the keyspace. `stratactl doctor` says why."
+                    : "Nothing: the next fetch replaces it. `stratactl sweep` frees its memory sooner."
             )
         case .unusable: advice.append(adviceOnUnusable(found.entry))
         case nil:
             advice.append(
-                "It was never stored, has expired, was removed, or was evicted, which `stratactl doctor` tells."
+                "It was never stored, has expired, was removed, or was evicted, which `stratactl doctor` shows."
             )
         }
         switch found.lease?.standing {
@@ -100,7 +100,7 @@ struct ReadVerdict {
         case nil: break
         }
         if outcome == .served || outcome == .stale {
-            advice.append("An instance may hold another value in its memory: getWithTrace there tells.")
+            advice.append("An instance may hold another value in its memory: getWithTrace shows it there.")
         }
         return advice
     }
@@ -112,7 +112,7 @@ struct ReadVerdict {
         switch envelope.fault {
         case .newerFormat, .newerSchema: return "A later release has written it, and only that one reads it."
         case .otherKey: return "Something has copied it from another key, such as RENAME or COPY: find it."
-        default: return "The next fetch replaces it. Damage that comes back is another program's, or the server's."
+        default: return "The next fetch replaces it. If the damage comes back, another program or the server causes it."
         }
     }
 }

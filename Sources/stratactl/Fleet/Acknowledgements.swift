@@ -42,8 +42,8 @@ struct Acknowledgements {
             switch self {
             case .told: "has heard"
             case .pending: "has not heard yet"
-            case .unlinked: "hears of no changes, or is of an older release"
-            case .untold(let reason): "its link does not stand: \(InstanceText.printable(reason))"
+            case .unlinked: "does not hear of changes, or runs an older release"
+            case .untold(let reason): "its link is down: \(InstanceText.printable(reason))"
             case .silent: "no answer"
             case .unusable: "an answer that cannot be read"
             }

@@ -24,7 +24,7 @@ enum InstanceText {
             let figures = InstanceFigures(record)
             var troubles =
                 figures.openBreakers.isEmpty ? [] : ["breaker open: \(figures.openBreakers.joined(separator: " "))"]
-            if figures.isUntrusted { troubles.append("not told of changes") }
+            if figures.isUntrusted { troubles.append("does not hear of changes") }
             if figures.pendingInvalidations > 0 {
                 troubles.append("\(Quantity.text(figures.pendingInvalidations, "invalidation")) not sent")
             }

@@ -71,7 +71,7 @@ struct MemoryFindings {
             case .fresh?: return "fresh"
             case .stale?: return "stale"
             case .expired?: return "expired"
-            case .suspect?: return "suspect: the link does not stand, so Redis is asked first"
+            case .suspect?: return "suspect: the link is down, so Redis is asked first"
             case .voidByTag?: return "void: one of its tags was invalidated"
             case .voidByChange?: return "void: it was changed or removed"
             case .unknown?: return "not known there"
@@ -88,7 +88,7 @@ struct MemoryFindings {
         guard state != .absent, state != .unknown else { return text }
         if finding.isAbsence { text += ", that there is no value" }
         if state == .fresh || state == .suspect { text += ", \(ending(finding.freshFor))" }
-        if state == .stale { text += ", of use \(ending(finding.staleFor))" }
+        if state == .stale { text += ", usable \(ending(finding.staleFor))" }
         if let age = finding.age { text += "; stored \(span(age)) ago" }
         if finding.tags > 0 { text += "; \(Quantity.text(finding.tags, "tag"))" }
         return text

@@ -40,18 +40,18 @@ struct VerifyPage {
     var remarks: [String] {
         guard let report else { return [] }
         if report.instances == 0 {
-            return ["no instance is listed: they are when they run a FleetMember"]
+            return ["no instance is listed: an instance has to run a FleetMember"]
         }
         let answered = rows.contains {
             $0.counts.checks + $0.counts.suspect + $0.counts.undecided + $0.counts.stale > 0
         }
         var remarks: [String] = []
         if report.changes == 0 {
-            remarks.append("nothing has changed in that time, so there was nothing to check")
+            remarks.append("nothing changed in that time, so there was nothing to check")
         } else if !answered, rows.contains(where: { $0.counts.unknown > 0 }) {
-            remarks.append("the instances cannot look up keys of their type, or answer as another release does")
+            remarks.append("the instances cannot look up keys of their type, or run another release")
         } else if !answered, !isAnswered {
-            remarks.append("no instance has answered: is one of an older release, or does its link not stand?")
+            remarks.append("no instance has answered: is its release older, or its link down?")
         }
         if report.leftOut > 0 {
             remarks.append(
@@ -60,7 +60,7 @@ struct VerifyPage {
         }
         if report.abandoned > 0 {
             remarks.append(
-                "\(Quantity.text(report.abandoned, "check")) given up: the end, Redis or the link came between"
+                "\(Quantity.text(report.abandoned, "check")) given up, because of the end, Redis or the link"
             )
         }
         if isInconsistent {

@@ -7,7 +7,7 @@ enum ArgumentBytes {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
             guard unsafe String(validatingCString: argument) != nil else {
-                throw Failure(.usage, "argument \(index) is no UTF-8; --escaped reads such keys as \\xHH")
+                throw Failure(.usage, "argument \(index) is not UTF-8; --escaped reads such keys as \\xHH")
             }
         }
     }

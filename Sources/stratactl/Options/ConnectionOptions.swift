@@ -16,10 +16,10 @@ struct ConnectionOptions: ParsableArguments {
             unix://[user@]/path[?db=database].
             """,
             discussion: """
-                By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. A cluster: \
+                With Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. A cluster: \
                 redis-cluster://[user@]host[:port],host[:port]. Both with TLS: rediss-sentinel:// and \
-                rediss-cluster://. Without it and --context STRATA_REDIS_URL counts, then the context in \
-                STRATACTL_CONTEXT, that of the configuration file, and redis://127.0.0.1:6379.
+                rediss-cluster://. Without --url and --context the first of these counts: STRATA_REDIS_URL, the \
+                context in STRATACTL_CONTEXT, that of the configuration file, redis://127.0.0.1:6379.
                 """
         )
     )
@@ -42,8 +42,8 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "A file whose only line is the password.",
             discussion: """
-                Its owner alone may be able to read it. Without it the context's counts, then STRATA_REDIS_PASSWORD where \
-                the address given has no password of its own.
+                Only its owner may have the right to read it. Without it the context's file counts, then \
+                STRATA_REDIS_PASSWORD where the address given has no password of its own.
                 """,
             valueName: "file"
         ),
@@ -127,7 +127,7 @@ struct ConnectionOptions: ParsableArguments {
         guard let file = try ContextFile.read() else {
             throw Failure(
                 .usage,
-                "\(source): there is no configuration file; `stratactl config` tells where it is looked for"
+                "\(source): there is no configuration file; `stratactl config` shows where it is looked for"
             )
         }
         return Chosen(name: name, context: try file.context(name), source: source)

@@ -4,7 +4,7 @@ import StrataRedis
 
 /// How keys on the command line are to be read.
 struct KeyOptions: ParsableArguments {
-    @Flag(help: "Take each key for the full name of a key in Redis, as `keys --names` prints it.")
+    @Flag(help: "Take each key as the full name of a key in Redis, as `keys --names` prints it.")
     var rawKey = false
 
     func key(
@@ -16,12 +16,12 @@ struct KeyOptions: ParsableArguments {
         guard rawKey else {
             guard space.escaped else { return InspectedKey(text.keyBytes, in: keyspace) }
             guard let key = InspectedKey(escaped: text, in: keyspace) else {
-                throw Failure(.usage, "a key holds a backslash that begins no escape, or is not one of the keyspace's")
+                throw Failure(.usage, "a key has an invalid backslash escape, or is not one of the keyspace's")
             }
             return key
         }
         guard let bytes = space.escaped ? PrintableText.unescape(text) : Array(text.utf8) else {
-            throw Failure(.usage, "a key holds a backslash that begins no escape")
+            throw Failure(.usage, "a key has an invalid backslash escape")
         }
         guard let key = InspectedKey(name: RedisKey(bytes), in: keyspace) else {
             throw Failure(.usage, "--raw-key: a name does not begin with \(keyspace):v: or \(keyspace):l:")

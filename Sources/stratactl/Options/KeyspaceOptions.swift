@@ -24,7 +24,7 @@ struct KeyspaceOptions: ParsableArguments {
     static func keyspace(_ text: String, prefix: String, escaped: Bool) throws(Failure) -> Keyspace {
         guard escaped else { return Keyspace(text, prefix: prefix) }
         guard let bytes = PrintableText.unescape(text), let name = String(validating: bytes, as: UTF8.self) else {
-            throw Failure(.usage, "the keyspace holds a backslash that begins no escape, or is no UTF-8")
+            throw Failure(.usage, "the keyspace has an invalid backslash escape, or is not UTF-8")
         }
         return Keyspace(name, prefix: prefix)
     }
@@ -37,7 +37,7 @@ struct PrefixOption: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The prefix of the keyspace.",
-            discussion: "Without it that of the context counts, then '\(PrefixOption.byDefault)'."
+            discussion: "Without it the context's prefix counts, then '\(PrefixOption.byDefault)'."
         )
     )
     var prefix: String?

@@ -18,7 +18,7 @@ struct EntryLines {
         switch entry.content {
         case .otherType(let type):
             let name = PrintableText.escape(Array(type.utf8))
-            fields.add("state", "unusable: no envelope, but a value of Redis' type \(name)")
+            fields.add("state", "unusable: not an envelope, but a value of the Redis type \(name)")
         case .envelope(let envelope):
             fields.add("state", Self.state(of: entry, envelope))
             Self.add(envelope, now: entry.serverTime, to: &fields)
@@ -38,7 +38,7 @@ struct EntryLines {
         case .tags(let tags):
             let names = tags.map { PrintableText.escape(Array($0.utf8)) }.joined(separator: " ")
             return "invalidated since it was fetched, by \(tags.count == 1 ? "tag" : "tags") \(names)"
-        case .unknownNumber: return "the keyspace's invalidations are counted anew since it was fetched"
+        case .unknownNumber: return "the keyspace's count of invalidations began again since it was fetched"
         case .marksLost: return "the keyspace has lost count of its invalidations"
         }
     }

@@ -50,7 +50,7 @@ struct KeyPrinter {
         if leftOut > 0 {
             let advice = names ? "" : "; --names has them"
             let count = Quantity.text(leftOut, "key")
-            StandardError.line("stratactl: \(count) left out that --print0 cannot tell\(advice)")
+            StandardError.line("stratactl: \(count) left out that --print0 cannot write\(advice)")
         }
     }
 

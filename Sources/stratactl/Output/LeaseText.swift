@@ -13,7 +13,7 @@ enum LeaseText {
         let left = TimeSpan.text(lease.timeLeft)
         return lease.standing == .held
             ? "held by \(holder(of: lease))\(trace(of: lease)), for another \(left) if it is not renewed"
-            : "not believed: it stands longer than any lease of an instance (\(left))"
+            : "ignored: it lasts longer than any lease of an instance (\(left))"
     }
 
     /// The trace of the read for which the holder fetches; empty for one that is not traced.
@@ -28,7 +28,7 @@ enum LeaseText {
             switch lease.standing {
             case .backOff(let left): "not tried again for \(TimeSpan.text(left))"
             case .remembered, .held: "the back-off is over"
-            case .ignored: "not believed"
+            case .ignored: "ignored"
             }
         return "failed \(count) with \(reason); \(next)"
     }

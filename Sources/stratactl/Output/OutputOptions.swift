@@ -9,6 +9,6 @@ struct OutputOptions: ParsableArguments {
         case json
     }
 
-    @Option(help: "How results are printed: for people, as cells with tabs between them, or as JSON.")
+    @Option(help: "How results are printed: for people, as tab-separated cells, or as JSON.")
     var format = Format.table
 }

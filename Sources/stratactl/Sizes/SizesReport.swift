@@ -93,7 +93,7 @@ struct SizesReport: Encodable {
         StandardOutput.lines([""] + bars(within: StandardOutput.columns ?? 80))
         guard !groups.isEmpty else { return }
         StandardOutput.lines([""])
-        var beginnings = Table(.right("VALUES"), .right("SIZE"), .right("SHARE"), .left("BEGIN OF KEYS"))
+        var beginnings = Table(.right("VALUES"), .right("SIZE"), .right("SHARE"), .left("START OF KEYS"))
         beginnings.rows = groups.map {
             let share = Double($0.estimatedBytes) / Double(max(1, estimatedBytes))
             return [String($0.values), Quantity.bytes($0.estimatedBytes), Self.percent(share), $0.shown]

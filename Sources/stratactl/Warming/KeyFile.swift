@@ -71,7 +71,7 @@ enum KeyFile {
             do {
                 return try JSONDecoder().decode([Member].self, from: Data(bytes)).map(\.text)
             } catch {
-                throw Failure(.usage, "what begins with [ has to be a JSON array of texts and whole numbers")
+                throw Failure(.usage, "input that begins with [ has to be a JSON array of strings and whole numbers")
             }
         }
         let isEnd: (UInt8) -> Bool = form == .nul ? { $0 == 0 } : { $0 == UInt8(ascii: "\n") }
@@ -82,7 +82,7 @@ enum KeyFile {
             if form == .lines, line.last == UInt8(ascii: "\r") { line.removeLast() }
             if line.isEmpty { continue }
             guard let text = String(validating: line, as: UTF8.self) else {
-                throw Failure(.usage, "line \(number + 1) is no UTF-8; --escaped reads such keys as \\xHH")
+                throw Failure(.usage, "line \(number + 1) is not UTF-8; --escaped reads such keys as \\xHH")
             }
             texts.append(text)
         }
@@ -91,7 +91,7 @@ enum KeyFile {
 
     private static func bytes(of path: String) throws(Failure) -> [UInt8] {
         if path == "-" {
-            guard !StandardInput.isTerminal else { throw Failure(.usage, "keys come through a pipe, or from a file") }
+            guard !StandardInput.isTerminal else { throw Failure(.usage, "give the keys through a pipe or in a file") }
             guard let bytes = StandardInput.bytes(upTo: longest) else {
                 throw Failure(.usage, "the standard input is longer than \(longest >> 20) MiB, or cannot be read")
             }

@@ -87,8 +87,8 @@ struct WarmTally: Sendable {
         case .absent: "no value"
         case .failed: "the read has failed"
         case .busy: "not read"
-        case .refused: "the instance reads no keys that it is asked for"
-        case .unreadable: "no key of the instance's type"
+        case .refused: "the instance does not read keys on request"
+        case .unreadable: "not a key of the instance's type"
         case .sourceless: "the cache has no source of its own"
         }
     }

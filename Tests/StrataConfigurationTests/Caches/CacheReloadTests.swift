@@ -9,7 +9,7 @@ import Testing
 @testable import Strata
 @testable import StrataConfiguration
 
-@Suite("A configuration that changes while a service runs", .timeLimit(.minutes(2)))
+@Suite("A configuration that changes while a service runs", .timeLimit(.minutes(5)))
 struct CacheReloadTests {
     private struct Service {
         let provider: MutableInMemoryProvider

@@ -26,7 +26,9 @@ struct UnknownKeyTests {
                 "redis.connectTimeout", "caches.products.freshness.freshFor", "caches.products.freshness.freshFor", nil,
             ]
         )
-        #expect(found[0].description == "redis.conectTimeout is no key of Strata: redis.connectTimeout is")
+        #expect(
+            found[0].description == "redis.conectTimeout is not a key of Strata; did you mean redis.connectTimeout?"
+        )
         #expect(
             UnknownKey.find(among: ["caches.any.memory.entries", "caches.any.memory.entrys"]).map(\.key) == [
                 "caches.any.memory.entrys"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a user of Redis has to be allowed", .timeLimit(.minutes(2)))
+@Suite("What a user of Redis has to be allowed", .timeLimit(.minutes(5)))
 struct AccessRulesTests {
     private struct Busy: Error {}
 

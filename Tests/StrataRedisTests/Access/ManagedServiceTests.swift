@@ -7,7 +7,7 @@ import Testing
 @testable import StrataRedis
 
 /// What is left when a provider takes commands away, which each of them does.
-@Suite("Managed services", .timeLimit(.minutes(2)))
+@Suite("Managed services", .timeLimit(.minutes(5)))
 struct ManagedServiceTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -2,7 +2,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("The end of a client, and what a refused login gives away", .timeLimit(.minutes(1)))
+@Suite("The end of a client, and what a refused login gives away", .timeLimit(.minutes(5)))
 struct ClientEndTests {
     @Test("shutting down returns, whether or not a connection was made")
     func shutDown() async throws {

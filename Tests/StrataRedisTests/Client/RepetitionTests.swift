@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A call that is lost with its connection and sent again", .timeLimit(.minutes(1)))
+@Suite("A call that is lost with its connection and sent again", .timeLimit(.minutes(5)))
 struct RepetitionTests {
     /// A client of a server that resets the connection at the first call of a command, and answers the others.
     private func withClient(

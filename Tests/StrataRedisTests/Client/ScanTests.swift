@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Scans", .timeLimit(.minutes(2)))
+@Suite("Scans", .timeLimit(.minutes(5)))
 struct ScanTests {
     @Test("a server that is restarted while its keys are walked over leaves none out")
     func restarted() async throws {

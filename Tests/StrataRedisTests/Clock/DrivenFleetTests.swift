@@ -6,7 +6,7 @@ import Testing
 
 // Two instances with one clock, above a real server whose own time goes on. What Redis tells of time is right to the
 // round trip in which its clock was read, so instants are a second away from each end.
-@Suite("Instances over Redis whose clock a test moves", .timeLimit(.minutes(2)))
+@Suite("Instances over Redis whose clock a test moves", .timeLimit(.minutes(5)))
 struct DrivenFleetTests {
     private let clock = ManualClock()
     private let keyspace = Keyspace(TestServer.uniqueName())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Leases and breakers, where a test moves the clock", .timeLimit(.minutes(2)))
+@Suite("Leases and breakers, where a test moves the clock", .timeLimit(.minutes(5)))
 struct DrivenLeaseTests {
     private let clock = ManualClock()
     private let keyspace = Keyspace(TestServer.uniqueName())

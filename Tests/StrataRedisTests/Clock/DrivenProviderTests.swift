@@ -2,7 +2,7 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("Providers whose clock a test moves", .timeLimit(.minutes(2)))
+@Suite("Providers whose clock a test moves", .timeLimit(.minutes(5)))
 struct DrivenProviderTests {
     private let clock = ManualClock()
     private let page = Provider<String>("page", lifetime: EntryLifetime(freshFor: .seconds(60)))

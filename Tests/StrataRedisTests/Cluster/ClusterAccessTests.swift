@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a user of a cluster has to be allowed", .timeLimit(.minutes(3)))
+@Suite("What a user of a cluster has to be allowed", .timeLimit(.minutes(5)))
 struct ClusterAccessTests {
     private static let keyspace: Keyspace = "products"
     private static let rules = AccessRules(for: [.sweep], keyspaces: [keyspace], topology: .cluster)

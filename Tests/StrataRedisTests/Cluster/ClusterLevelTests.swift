@@ -40,7 +40,7 @@ final class ClusterInstance: Sendable {
     }
 }
 
-@Suite("A level in a cluster", .timeLimit(.minutes(2)))
+@Suite("A level in a cluster", .timeLimit(.minutes(5)))
 struct ClusterLevelTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

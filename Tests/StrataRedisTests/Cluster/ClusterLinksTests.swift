@@ -4,7 +4,7 @@ import Testing
 @testable import StrataRedis
 
 /// The links of nodes that are played: what they tell is said by the test.
-@Suite("Of which nodes a keyspace in a cluster is told", .timeLimit(.minutes(1)))
+@Suite("Of which nodes a keyspace in a cluster is told", .timeLimit(.minutes(5)))
 struct ClusterLinksTests {
     private final class Listener: PartListener {
         private let heard = Shared<[String]>([])

@@ -13,7 +13,7 @@ import Glibc
 #endif
 
 /// One after the other, for the suite counts what is left behind.
-@Suite("The I/O thread that the nodes of a cluster share", .serialized, .timeLimit(.minutes(2)), .leavesNothing)
+@Suite("The I/O thread that the nodes of a cluster share", .serialized, .timeLimit(.minutes(5)), .leavesNothing)
 struct ClusterLoopTests {
     /// The thread on which a client's replies are read.
     private func thread(of client: RedisClient) async -> UInt {

@@ -4,7 +4,7 @@ import Testing
 @testable import StrataRedis
 
 /// The router by itself: what it is told of is said by the test, and nothing is connected.
-@Suite("The way to the nodes of a cluster", .timeLimit(.minutes(1)))
+@Suite("The way to the nodes of a cluster", .timeLimit(.minutes(5)))
 struct ClusterRouterTests {
     /// What lives and dies with a node's client.
     private final class Companion: ClientCompanion {

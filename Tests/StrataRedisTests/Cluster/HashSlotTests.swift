@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Slots of keys", .timeLimit(.minutes(1)))
+@Suite("Slots of keys", .timeLimit(.minutes(5)))
 struct HashSlotTests {
     @Test("the check value of the specification, and what stands between the first braces")
     func known() {

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataRedis
 
 /// Nodes that tell what no cluster would.
-@Suite("Clusters that mislead", .timeLimit(.minutes(2)))
+@Suite("Clusters that mislead", .timeLimit(.minutes(5)))
 struct HostileClusterTests {
     /// A node that answers CLUSTER SHARDS, and commands about keys, as it is told; an empty answer ends the connection.
     private func node(

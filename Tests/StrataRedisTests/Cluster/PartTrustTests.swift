@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Which parts of a keyspace are trusted in a cluster", .timeLimit(.minutes(1)))
+@Suite("Which parts of a keyspace are trusted in a cluster", .timeLimit(.minutes(5)))
 struct PartTrustTests {
     private let a = RedisEndpoint.tcp(host: "a", port: 1)
     private let b = RedisEndpoint.tcp(host: "b", port: 2)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Maps of slots as servers tell them", .timeLimit(.minutes(1)))
+@Suite("Maps of slots as servers tell them", .timeLimit(.minutes(5)))
 struct SlotMapTests {
     private let source = RedisEndpoint.tcp(host: "10.0.0.9", port: 7000)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The mode of tracking that costs the server less is chosen", .timeLimit(.minutes(2)))
+@Suite("The mode of tracking that costs the server less is chosen", .timeLimit(.minutes(5)))
 struct AutomaticTrackingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

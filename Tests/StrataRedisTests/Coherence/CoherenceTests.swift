@@ -79,7 +79,7 @@ final class Instance: Sendable {
     func remembers(_ key: String) -> String? { cache.resident(key, at: .coarse)?.value }
 }
 
-@Suite("Memory that stays true", .leavesNothing, .timeLimit(.minutes(2)))
+@Suite("Memory that stays true", .leavesNothing, .timeLimit(.minutes(5)))
 struct CoherenceTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -22,7 +22,7 @@ extension Instance {
     }
 }
 
-@Suite("Redis tells only those who have read a key", .leavesNothing, .timeLimit(.minutes(2)))
+@Suite("Redis tells only those who have read a key", .leavesNothing, .timeLimit(.minutes(5)))
 struct KeyTrackingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

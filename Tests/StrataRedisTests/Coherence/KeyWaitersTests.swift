@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Waiting for something to happen to a key", .timeLimit(.minutes(1)))
+@Suite("Waiting for something to happen to a key", .timeLimit(.minutes(5)))
 struct KeyWaitersTests {
     private let waiters = KeyWaiters()
     private let name: [UInt8] = [1]

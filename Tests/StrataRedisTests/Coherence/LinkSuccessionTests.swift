@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Keyspaces are added to a link without a gap", .timeLimit(.minutes(1)))
+@Suite("Keyspaces are added to a link without a gap", .timeLimit(.minutes(5)))
 struct LinkSuccessionTests {
     private func instant(_ seconds: Int) -> MonotonicInstant {
         MonotonicInstant(nanoseconds: Int64(seconds) * 1_000_000_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Several levels of one keyspace on one client", .timeLimit(.minutes(1)))
+@Suite("Several levels of one keyspace on one client", .timeLimit(.minutes(5)))
 struct SiblingLevelTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

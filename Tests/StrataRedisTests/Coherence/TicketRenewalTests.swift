@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The right to keep what was just written", .timeLimit(.minutes(1)))
+@Suite("The right to keep what was just written", .timeLimit(.minutes(5)))
 struct TicketRenewalTests {
     private let names = Keyspace("renewals").names(for: Array("k".utf8))
 

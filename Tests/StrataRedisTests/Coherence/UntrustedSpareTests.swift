@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What memory has while nothing tells of removals", .timeLimit(.minutes(1)))
+@Suite("What memory has while nothing tells of removals", .timeLimit(.minutes(5)))
 struct UntrustedSpareTests {
     enum Trouble: CaseIterable {
         case failing, slow

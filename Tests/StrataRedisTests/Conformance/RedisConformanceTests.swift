@@ -3,7 +3,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("Levels in Redis conform", .timeLimit(.minutes(2)))
+@Suite("Levels in Redis conform", .timeLimit(.minutes(5)))
 struct RedisConformanceTests {
     /// Lifetimes are left out: what is read before the link stands is kept only as long as the link may stay silent.
     private static let tracked: LevelAbilities = [.absences, .tags]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A name with several addresses", .timeLimit(.minutes(1)))
+@Suite("A name with several addresses", .timeLimit(.minutes(5)))
 struct AddressOrderTests {
     @Test("one that takes connections and never answers does not keep the others from being tried")
     func silent() async throws {

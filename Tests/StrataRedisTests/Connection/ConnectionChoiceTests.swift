@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Which of several connections a call takes", .timeLimit(.minutes(1)))
+@Suite("Which of several connections a call takes", .timeLimit(.minutes(5)))
 struct ConnectionChoiceTests {
     @Test("who has no turn takes the first that is usable; the first one where none is")
     func first() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Bytes between a connection and its socket", .timeLimit(.minutes(2)))
+@Suite("Bytes between a connection and its socket", .timeLimit(.minutes(5)))
 struct ConnectionDriverTests {
     private static let handshake = "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n*1\r\n$4\r\nPING\r\n"
 

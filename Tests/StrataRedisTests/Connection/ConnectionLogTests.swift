@@ -5,7 +5,7 @@ import StrataTesting
 import Testing
 
 /// One line for each change of state, and never a password; at servers that answer the handshake in their own ways.
-@Suite("What a connection tells of itself", .timeLimit(.minutes(2)))
+@Suite("What a connection tells of itself", .timeLimit(.minutes(5)))
 struct ConnectionLogTests {
     private let log = LogRecorder()
 

@@ -12,7 +12,7 @@ import Musl
 import Glibc
 #endif
 
-@Suite("Rounds of an I/O thread with several groups of connections", .timeLimit(.minutes(1)))
+@Suite("Rounds of an I/O thread with several groups of connections", .timeLimit(.minutes(5)))
 struct LoopRoundTests {
     /// A driver whose descriptor always has something, and that takes its time for it.
     private final class BusyDriver: LoopDriver {

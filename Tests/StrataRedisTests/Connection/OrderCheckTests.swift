@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The order of replies", .timeLimit(.minutes(1)))
+@Suite("The order of replies", .timeLimit(.minutes(5)))
 struct OrderCheckTests {
     /// The reply to a command that asks for a nonce.
     private func nonce(_ command: String?) throws -> RESPValue {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Connections whose reads a server remembers", .timeLimit(.minutes(1)))
+@Suite("Connections whose reads a server remembers", .timeLimit(.minutes(5)))
 struct ReadTrackingTests {
     private static let ping = "*1\r\n$4\r\nPING\r\n"
     private static let handshake = "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n" + ping

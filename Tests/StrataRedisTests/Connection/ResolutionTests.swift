@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Looking up host names", .timeLimit(.minutes(1)))
+@Suite("Looking up host names", .timeLimit(.minutes(5)))
 struct ResolutionTests {
     @Test("look-ups beyond the room of a process fail at once, and there is room again when one has ended")
     func room() async throws {

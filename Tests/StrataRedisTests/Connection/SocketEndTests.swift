@@ -10,7 +10,7 @@ import Musl
 import Glibc
 #endif
 
-@Suite("The end of a socket", .timeLimit(.minutes(1)))
+@Suite("The end of a socket", .timeLimit(.minutes(5)))
 struct SocketEndTests {
     /// A peer that reads nothing until it is told to.
     private final class Peer {

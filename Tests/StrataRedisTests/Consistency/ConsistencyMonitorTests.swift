@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A monitor of a fleet", .timeLimit(.minutes(3)))
+@Suite("A monitor of a fleet", .timeLimit(.minutes(5)))
 struct ConsistencyMonitorTests {
     private let keyspace: Keyspace = "things"
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Credentials that change", .timeLimit(.minutes(2)))
+@Suite("Credentials that change", .timeLimit(.minutes(5)))
 struct CredentialSourceTests {
     private static let users: [RedisServer.Directive] = [
         "user one on >1 ~* &* +@all", "user two on >2 ~* &* +@all",

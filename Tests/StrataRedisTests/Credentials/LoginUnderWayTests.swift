@@ -7,7 +7,7 @@ import Testing
 @testable import StrataRedis
 
 /// No attempt follows another by itself here: one that comes at all was asked for.
-@Suite("Credentials that change while a connection is made", .timeLimit(.minutes(2)))
+@Suite("Credentials that change while a connection is made", .timeLimit(.minutes(5)))
 struct LoginUnderWayTests {
     private func configuration(_ url: String, _ vault: Vault) throws -> RedisConfiguration {
         var configuration = try RedisConfiguration(url: url)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Calls that are cancelled at any point", .leavesNothing, .timeLimit(.minutes(1)))
+@Suite("Calls that are cancelled at any point", .leavesNothing, .timeLimit(.minutes(5)))
 struct CancellationStormTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Updates whose answer is lost", .leavesNothing, .serialized, .timeLimit(.minutes(3)))
+@Suite("Updates whose answer is lost", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct ChangeFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Changes by others while a fetch, a fill or a refresh is under way", .leavesNothing, .timeLimit(.minutes(1)))
+@Suite("Changes by others while a fetch, a fill or a refresh is under way", .leavesNothing, .timeLimit(.minutes(5)))
 struct ForeignChangeTests {
     enum Change: CaseIterable {
         case remove

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Holders of leases that are killed or stopped", .leavesNothing, .timeLimit(.minutes(1)))
+@Suite("Holders of leases that are killed or stopped", .leavesNothing, .timeLimit(.minutes(5)))
 struct HolderFaultTests {
     private let keyspace = TestServer.uniqueName()
     private let source = CountingSource()

@@ -7,7 +7,7 @@ import Testing
 
 #if os(Linux)
 /// One at a time, for what others open meanwhile would count.
-@Suite("What a process holds is counted", .serialized, .timeLimit(.minutes(1)))
+@Suite("What a process holds is counted", .serialized, .timeLimit(.minutes(5)))
 struct LeavesNothingTests {
     @Test("a descriptor and a thread that are there more than before are named, and nothing else is")
     func holdings() async throws {

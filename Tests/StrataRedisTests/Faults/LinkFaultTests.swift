@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a fleet is not told, or told too much of", .leavesNothing, .serialized, .timeLimit(.minutes(2)))
+@Suite("What a fleet is not told, or told too much of", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct LinkFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -6,7 +6,7 @@ import Testing
 @testable import StrataRedis
 
 /// Names are looked up by the test, so that it decides when that ends.
-@Suite("A look-up that hangs, and its end", .leavesNothing, .serialized, .timeLimit(.minutes(1)))
+@Suite("A look-up that hangs, and its end", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct LookUpFaultTests {
     /// What looks names up in place of the system: it hangs until it is mended.
     private final class Resolver: Sendable {

@@ -29,7 +29,7 @@ private enum OwnMounts {
     .enabled(if: OwnMounts.arePossible, "there is no mount namespace to be had"),
     .leavesNothing,
     .serialized,
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(5))
 )
 struct NameFaultTests {
     private let keyspace = TestServer.uniqueName()

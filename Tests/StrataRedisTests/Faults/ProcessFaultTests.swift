@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What happens to the process of a service", .leavesNothing, .serialized, .timeLimit(.minutes(1)))
+@Suite("What happens to the process of a service", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct ProcessFaultTests {
     private let keyspace = TestServer.uniqueName()
 

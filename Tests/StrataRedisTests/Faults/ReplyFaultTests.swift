@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Replies that are lost, come twice, or in another order", .leavesNothing, .serialized, .timeLimit(.minutes(3)))
+@Suite("Replies that are lost, come twice, or in another order", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct ReplyFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

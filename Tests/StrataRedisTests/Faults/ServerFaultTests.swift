@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a server does to a service that reads on", .leavesNothing, .serialized, .timeLimit(.minutes(2)))
+@Suite("What a server does to a service that reads on", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct ServerFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

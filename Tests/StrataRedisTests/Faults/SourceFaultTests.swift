@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Fetches that hang, fail or end late", .leavesNothing, .timeLimit(.minutes(1)))
+@Suite("Fetches that hang, fail or end late", .leavesNothing, .timeLimit(.minutes(5)))
 struct SourceFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let slow = CountingSource()

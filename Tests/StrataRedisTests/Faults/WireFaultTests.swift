@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What the wire does to a service that reads on", .leavesNothing, .serialized, .timeLimit(.minutes(3)))
+@Suite("What the wire does to a service that reads on", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct WireFaultTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Instances that lie, are silent or are many", .timeLimit(.minutes(2)))
+@Suite("Instances that lie, are silent or are many", .timeLimit(.minutes(5)))
 struct FleetBoundsTests {
     private let keyspace: Keyspace = "things"
 

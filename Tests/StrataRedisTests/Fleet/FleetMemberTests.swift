@@ -39,7 +39,7 @@ extension FleetInspector {
     }
 }
 
-@Suite("Instances that tell of themselves", .timeLimit(.minutes(2)))
+@Suite("Instances that tell of themselves", .timeLimit(.minutes(5)))
 struct FleetMemberTests {
     private let keyspace: Keyspace = "things"
 

@@ -8,7 +8,7 @@ import StrataTestSupport
 import StrataTesting
 import Testing
 
-@Suite("A cache whose memory is hibernated when its application ends", .timeLimit(.minutes(1)))
+@Suite("A cache whose memory is hibernated when its application ends", .timeLimit(.minutes(5)))
 struct HibernationServiceTests {
     private func cache() async throws -> Composed<MemoryLevel<String, String>, RedisLevel<String, String>> {
         let level = RedisLevel<String, String>(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Glob patterns", .timeLimit(.minutes(1)))
+@Suite("Glob patterns", .timeLimit(.minutes(5)))
 struct GlobPatternTests {
     @Test(
         "match as Redis' do",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A keyspace looked at from outside", .timeLimit(.minutes(1)))
+@Suite("A keyspace looked at from outside", .timeLimit(.minutes(5)))
 struct KeyspaceInspectorTests {
     @Test("an entry that a level has written is fresh, stale, expired by the server's clock")
     func entry() async throws {

@@ -9,7 +9,7 @@ import Testing
 import StrataDisk
 #endif
 
-@Suite("Types of Foundation, enumerations and pairs as keys, at a server and on a disk", .timeLimit(.minutes(1)))
+@Suite("Types of Foundation, enumerations and pairs as keys, at a server and on a disk", .timeLimit(.minutes(5)))
 struct KeyTypeTests {
     private enum Colour: String, KeyRepresentable { case red, green }
     private enum Level: UInt8, KeyRepresentable { case low = 0, high = 1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Several keys at once, through all levels", .timeLimit(.minutes(2)))
+@Suite("Several keys at once, through all levels", .timeLimit(.minutes(5)))
 struct BatchFetchingTests {
     /// A source of several keys that takes down what it was asked for.
     final class Library: Sendable {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Several keys that Redis has, asked for by several callers", .timeLimit(.minutes(2)))
+@Suite("Several keys that Redis has, asked for by several callers", .timeLimit(.minutes(5)))
 struct BatchSharingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let keys = ["a", "b", "c"]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Reads that leave Redis out, and still store", .timeLimit(.minutes(1)))
+@Suite("Reads that leave Redis out, and still store", .timeLimit(.minutes(5)))
 struct BesideTests {
     private static let beside = ReadOptions(skipsReading: [.redis])
 

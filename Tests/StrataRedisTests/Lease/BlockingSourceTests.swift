@@ -18,7 +18,7 @@ private final class BlockingSource: Sendable {
     }
 }
 
-@Suite("A source that blocks its thread", .timeLimit(.minutes(1)))
+@Suite("A source that blocks its thread", .timeLimit(.minutes(5)))
 struct BlockingSourceTests {
     private let source = BlockingSource()
     private let policy = FreshnessPolicy(hardTimeout: .milliseconds(20))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A fleet whose calls bring their sources", .timeLimit(.minutes(2)))
+@Suite("A fleet whose calls bring their sources", .timeLimit(.minutes(5)))
 struct CallSourceTests {
     private typealias Cache = Composed<MemoryLevel<String, String>, FetchingLevel<String, String>>
 

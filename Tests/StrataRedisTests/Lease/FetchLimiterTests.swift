@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The limit of fetches without a lease", .timeLimit(.minutes(1)))
+@Suite("The limit of fetches without a lease", .timeLimit(.minutes(5)))
 struct FetchLimiterTests {
     private struct Failure: Error {}
 

@@ -28,7 +28,7 @@ final class CountingSource: Sendable {
     }
 }
 
-@Suite("A fleet that fetches through leases", .timeLimit(.minutes(1)))
+@Suite("A fleet that fetches through leases", .timeLimit(.minutes(5)))
 struct FetchingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What one read says of its fetch, in a fleet", .timeLimit(.minutes(2)))
+@Suite("What one read says of its fetch, in a fleet", .timeLimit(.minutes(5)))
 struct FleetFetchOptionsTests {
     private static let alone = ReadOptions(waitsForOthers: false)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What others have put under a lease's name", .timeLimit(.minutes(1)))
+@Suite("What others have put under a lease's name", .timeLimit(.minutes(5)))
 struct ForeignLeaseTests {
     /// What lies there, and for how many milliseconds; for ever when that is `nil`.
     struct Record: Sendable, CustomTestStringConvertible {

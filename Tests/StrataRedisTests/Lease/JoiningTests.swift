@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Callers who join a read that is under way, with memory above", .timeLimit(.minutes(1)))
+@Suite("Callers who join a read that is under way, with memory above", .timeLimit(.minutes(5)))
 struct JoiningTests {
     private let source = CountingSource()
 

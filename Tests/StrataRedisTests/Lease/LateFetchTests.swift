@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Fetches that fail or are late where Redis does not help", .timeLimit(.minutes(1)))
+@Suite("Fetches that fail or are late where Redis does not help", .timeLimit(.minutes(5)))
 struct LateFetchTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

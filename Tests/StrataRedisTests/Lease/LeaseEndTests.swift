@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The end of a lease, on every way out", .timeLimit(.minutes(1)))
+@Suite("The end of a lease, on every way out", .timeLimit(.minutes(5)))
 struct LeaseEndTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Old values whose time ends while they are replaced", .timeLimit(.minutes(1)))
+@Suite("Old values whose time ends while they are replaced", .timeLimit(.minutes(5)))
 struct OldValueTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a source says, through Redis", .timeLimit(.minutes(2)))
+@Suite("What a source says, through Redis", .timeLimit(.minutes(5)))
 struct OutcomeTests {
     private static let long = EntryLifetime(freshFor: .seconds(1000), staleFor: .seconds(500))
     private static let short = EntryLifetime(freshFor: .milliseconds(1), staleFor: .seconds(60))

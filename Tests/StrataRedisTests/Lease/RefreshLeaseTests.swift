@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The lease for a refresh", .timeLimit(.minutes(1)))
+@Suite("The lease for a refresh", .timeLimit(.minutes(5)))
 struct RefreshLeaseTests {
     @Test("it is given for the value that is to be replaced; another value is the answer")
     func stamps() async throws {

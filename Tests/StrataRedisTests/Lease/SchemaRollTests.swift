@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Values that other releases have written", .timeLimit(.minutes(1)))
+@Suite("Values that other releases have written", .timeLimit(.minutes(5)))
 struct SchemaRollTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A fleet that has old values", .timeLimit(.minutes(2)))
+@Suite("A fleet that has old values", .timeLimit(.minutes(5)))
 struct StaleFetchingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Waiting for another instance", .timeLimit(.minutes(1)))
+@Suite("Waiting for another instance", .timeLimit(.minutes(5)))
 struct WaitingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -22,7 +22,7 @@ private final class Occupancy: Sendable {
     func leave() { counts.withLock { $0.running -= 1 } }
 }
 
-@Suite("One of us at a time", .timeLimit(.minutes(1)))
+@Suite("One of us at a time", .timeLimit(.minutes(5)))
 struct WithLeaseTests {
     private let name = TestServer.uniqueName("lease")
 

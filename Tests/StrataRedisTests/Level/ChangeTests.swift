@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Changing what is cached in memory and in Redis", .timeLimit(.minutes(3)))
+@Suite("Changing what is cached in memory and in Redis", .timeLimit(.minutes(5)))
 struct ChangeTests {
     private let name = TestServer.uniqueName()
     private var keyspace: Keyspace { Keyspace(name) }

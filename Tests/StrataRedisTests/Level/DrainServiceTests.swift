@@ -5,7 +5,7 @@ import Strata
 import StrataRedis
 import Testing
 
-@Suite("A cache that is drained when its application ends", .timeLimit(.minutes(1)))
+@Suite("A cache that is drained when its application ends", .timeLimit(.minutes(5)))
 struct DrainServiceTests {
     /// Takes down how it was drained.
     private final class Level: CacheLevel {

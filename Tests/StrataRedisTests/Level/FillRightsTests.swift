@@ -5,7 +5,7 @@ import Testing
 @testable import StrataRedis
 
 /// What a level that is filled by hand, as by `HTTPCache`, learns of others that fill the same key.
-@Suite("Rights to fill a level that instances share", .timeLimit(.minutes(1)))
+@Suite("Rights to fill a level that instances share", .timeLimit(.minutes(5)))
 struct FillRightsTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A Redis level that is filled from the level below it", .timeLimit(.minutes(1)))
+@Suite("A Redis level that is filled from the level below it", .timeLimit(.minutes(5)))
 struct FillTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Many keys of one call", .timeLimit(.minutes(2)))
+@Suite("Many keys of one call", .timeLimit(.minutes(5)))
 struct ManyKeysTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Setting, touching and expiring what Redis has", .timeLimit(.minutes(3)))
+@Suite("Setting, touching and expiring what Redis has", .timeLimit(.minutes(5)))
 struct PolicyChangeTests {
     struct Refusal: Error {}
 
@@ -142,7 +142,7 @@ struct PolicyChangeTests {
         }
     }
 
-    @Test("what this level could not read is not touched, and a newer release's is left alone", .timeLimit(.minutes(1)))
+    @Test("what this level could not read is not touched, and a newer release's is left alone", .timeLimit(.minutes(5)))
     func records() async throws {
         try await RedisServer.withServer { server in
             let one = try ListInstance(server.url, keyspace, schema: 2)

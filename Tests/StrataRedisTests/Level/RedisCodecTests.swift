@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Codecs of a level in Redis", .timeLimit(.minutes(2)))
+@Suite("Codecs of a level in Redis", .timeLimit(.minutes(5)))
 struct RedisCodecTests {
     private let keyspace = Keyspace(TestServer.uniqueName("codec"))
 

@@ -177,7 +177,7 @@ struct RedisLevelTests {
         }
     }
 
-    @Test("caches that are made, used and let go leave nothing behind", .timeLimit(.minutes(1)))
+    @Test("caches that are made, used and let go leave nothing behind", .timeLimit(.minutes(5)))
     func letGo() async throws {
         let redis = try await TestServer.client()
         for number in 0..<20 {

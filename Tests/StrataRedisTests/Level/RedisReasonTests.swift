@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Why a read over Redis got what it got", .timeLimit(.minutes(2)))
+@Suite("Why a read over Redis got what it got", .timeLimit(.minutes(5)))
 struct RedisReasonTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

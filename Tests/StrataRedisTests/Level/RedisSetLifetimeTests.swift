@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("How long memory above Redis keeps what was set", .timeLimit(.minutes(2)))
+@Suite("How long memory above Redis keeps what was set", .timeLimit(.minutes(5)))
 struct RedisSetLifetimeTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let memory = MemoryLevel<String, String>(limit: .entries(10))

@@ -10,7 +10,7 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 #endif
 
-@Suite("Keys that one instance of a fleet fetches anew on a schedule", .timeLimit(.minutes(3)))
+@Suite("Keys that one instance of a fleet fetches anew on a schedule", .timeLimit(.minutes(5)))
 struct RefreshedTests {
     private typealias Cache = Composed<MemoryLevel<String, Int>, FetchingLevel<String, Int>>
 

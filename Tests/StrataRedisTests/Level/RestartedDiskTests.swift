@@ -8,7 +8,7 @@ import Testing
 @testable import StrataRedis
 
 /// Memory over a disk over Redis, and processes that come back to their disk.
-@Suite("A disk above Redis, after a restart", .timeLimit(.minutes(2)))
+@Suite("A disk above Redis, after a restart", .timeLimit(.minutes(5)))
 struct RestartedDiskTests {
     private typealias Cache = Composed<
         MemoryLevel<String, String>, Composed<DiskLevel<String, String>, RedisLevel<String, String>>

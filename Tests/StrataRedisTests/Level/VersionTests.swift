@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The version of an entry, in memory and in Redis", .timeLimit(.minutes(1)))
+@Suite("The version of an entry, in memory and in Redis", .timeLimit(.minutes(5)))
 struct VersionTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What a call may spend on Redis", .timeLimit(.minutes(1)))
+@Suite("What a call may spend on Redis", .timeLimit(.minutes(5)))
 struct CallBudgetTests {
     @Test("a step may take what is left and what one command may take, whichever is less; then none is made")
     func limits() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What calls may cost changes while a client is in use", .timeLimit(.minutes(2)))
+@Suite("What calls may cost changes while a client is in use", .timeLimit(.minutes(5)))
 struct CallTermsTests {
     private static let second: Int64 = 1_000_000_000
 

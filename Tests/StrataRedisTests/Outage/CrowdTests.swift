@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("More reads at once than there are processors", .timeLimit(.minutes(2)))
+@Suite("More reads at once than there are processors", .timeLimit(.minutes(5)))
 struct CrowdTests {
     @Test("20 000 reads at once of what a healthy server has are no outage")
     func healthy() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Removals that are deferred while Redis is away", .timeLimit(.minutes(2)))
+@Suite("Removals that are deferred while Redis is away", .timeLimit(.minutes(5)))
 struct DeferredRemovalTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

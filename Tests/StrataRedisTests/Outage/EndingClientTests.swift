@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("The end of a client", .timeLimit(.minutes(1)))
+@Suite("The end of a client", .timeLimit(.minutes(5)))
 struct EndingClientTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A server that could not save its data, and answers PING with an error", .timeLimit(.minutes(1)))
+@Suite("A server that could not save its data, and answers PING with an error", .timeLimit(.minutes(5)))
 struct FailedSaveTests {
     @Test("it is read as ever, over new connections too, and memory stays trusted")
     func reads() async throws {

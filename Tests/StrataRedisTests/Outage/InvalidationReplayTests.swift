@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Invalidations that failed are carried out later", .timeLimit(.minutes(2)))
+@Suite("Invalidations that failed are carried out later", .timeLimit(.minutes(5)))
 struct InvalidationReplayTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A set that failed and arrives late undoes nothing", .timeLimit(.minutes(2)))
+@Suite("A set that failed and arrives late undoes nothing", .timeLimit(.minutes(5)))
 struct LateWriteTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -22,7 +22,7 @@ private final class Crowd: Sendable {
     }
 }
 
-@Suite("An outage is a miss", .leavesNothing, .timeLimit(.minutes(2)))
+@Suite("An outage is a miss", .leavesNothing, .timeLimit(.minutes(5)))
 struct OutageTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

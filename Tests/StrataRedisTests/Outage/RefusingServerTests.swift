@@ -6,7 +6,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Servers that answer, and are of no use", .timeLimit(.minutes(1)))
+@Suite("Servers that answer, and are of no use", .timeLimit(.minutes(5)))
 struct RefusingServerTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Scripts that are answered with something else", .timeLimit(.minutes(1)))
+@Suite("Scripts that are answered with something else", .timeLimit(.minutes(5)))
 struct WrongAnswerTests {
     /// A server without values that answers scripts as it likes, by their digests.
     private func level(

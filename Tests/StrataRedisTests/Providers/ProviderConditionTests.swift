@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Conditional changes of declared records", .timeLimit(.minutes(2)))
+@Suite("Conditional changes of declared records", .timeLimit(.minutes(5)))
 struct ProviderConditionTests {
     /// A record with a lifetime of its own.
     private enum Token: CacheProvider {

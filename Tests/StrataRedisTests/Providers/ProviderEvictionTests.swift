@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Providers: an evicting read and its own loader", .timeLimit(.minutes(1)))
+@Suite("Providers: an evicting read and its own loader", .timeLimit(.minutes(5)))
 struct ProviderEvictionTests {
     private let loader = CountedLoader()
     private let page = Pages.page("a", 1)

@@ -5,7 +5,7 @@ import StrataTestSupport
 import StrataTesting
 import Testing
 
-@Suite("Records of providers, hibernated and read back", .timeLimit(.minutes(1)))
+@Suite("Records of providers, hibernated and read back", .timeLimit(.minutes(5)))
 struct ProviderHibernationTests {
     private struct Greeting: CacheProvider {
         typealias Value = String

@@ -34,7 +34,7 @@ private struct Given: CacheProvider {
     var tags: [String] = []
 }
 
-@Suite("Providers: names, keys and stored forms", .timeLimit(.minutes(1)))
+@Suite("Providers: names, keys and stored forms", .timeLimit(.minutes(5)))
 struct ProviderNameTests {
     @Test("A224 a provider is named by its type and its case without arguments, the same in every build")
     func names() {

@@ -25,7 +25,7 @@ private struct Shelf: Codable, Sendable, Equatable {
     var rows: [String: Set<Int>]
 }
 
-@Suite("Providers: what lies below memory", .timeLimit(.minutes(1)))
+@Suite("Providers: what lies below memory", .timeLimit(.minutes(5)))
 struct ProviderPersistenceTests {
     private let loader = CountedLoader()
 

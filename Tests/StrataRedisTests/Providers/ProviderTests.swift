@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Providers: reads and evictions", .timeLimit(.minutes(1)))
+@Suite("Providers: reads and evictions", .timeLimit(.minutes(5)))
 struct ProviderTests {
     private let loader = CountedLoader()
 

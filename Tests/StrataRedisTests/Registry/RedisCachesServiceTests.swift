@@ -8,7 +8,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Named caches as a service", .timeLimit(.minutes(2)))
+@Suite("Named caches as a service", .timeLimit(.minutes(5)))
 struct RedisCachesServiceTests {
     private func caches(_ log: LogRecorder) async throws -> RedisCaches {
         var plan = CachePlan()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Named caches over one Redis", .timeLimit(.minutes(2)))
+@Suite("Named caches over one Redis", .timeLimit(.minutes(5)))
 struct RedisCachesTests {
     private func caches(
         _ redis: RedisClient,

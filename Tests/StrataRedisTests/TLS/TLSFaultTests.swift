@@ -8,7 +8,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("TLS while things fail", .leavesNothing, .timeLimit(.minutes(2)))
+@Suite("TLS while things fail", .leavesNothing, .timeLimit(.minutes(5)))
 struct TLSFaultTests {
     @Test("a handshake that is cut anywhere is one failed attempt, and the next one stands")
     func cutHandshakes() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("TLS that is refused", .timeLimit(.minutes(2)))
+@Suite("TLS that is refused", .timeLimit(.minutes(5)))
 struct TLSRefusalTests {
     struct Wrong: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Redis over TLS", .timeLimit(.minutes(2)))
+@Suite("Redis over TLS", .timeLimit(.minutes(5)))
 struct TLSTests {
     @Test(
         "values of all sizes go both ways, by name and by address, with TLS 1.2 and 1.3",

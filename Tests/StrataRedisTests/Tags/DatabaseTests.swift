@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Databases of one server", .timeLimit(.minutes(1)))
+@Suite("Databases of one server", .timeLimit(.minutes(5)))
 struct DatabaseTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

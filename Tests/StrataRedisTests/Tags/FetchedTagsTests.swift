@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Tags that a source gives", .timeLimit(.minutes(2)))
+@Suite("Tags that a source gives", .timeLimit(.minutes(5)))
 struct FetchedTagsTests {
     private typealias Cache = Composed<MemoryLevel<String, String>, FetchingLevel<String, String>>
 

@@ -15,7 +15,7 @@ private struct TaggedSource: Fetcher {
 }
 
 /// One test for each way in which an invalidation could be undone.
-@Suite("Nothing undoes an invalidation", .timeLimit(.minutes(2)))
+@Suite("Nothing undoes an invalidation", .timeLimit(.minutes(5)))
 struct InvalidationPromiseTests {
     enum Invalidation: CaseIterable {
         case tag

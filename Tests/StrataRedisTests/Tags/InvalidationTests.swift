@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Invalidation by tag and clear", .timeLimit(.minutes(2)))
+@Suite("Invalidation by tag and clear", .timeLimit(.minutes(5)))
 struct InvalidationTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

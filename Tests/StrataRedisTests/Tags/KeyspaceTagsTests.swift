@@ -3,7 +3,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("What an instance knows of a keyspace, and its gate", .timeLimit(.minutes(1)))
+@Suite("What an instance knows of a keyspace, and its gate", .timeLimit(.minutes(5)))
 struct KeyspaceTagsTests {
     @Test("who sees that the numbers are known takes tickets that the answer which brought them does not void")
     func firstAnswer() async throws {

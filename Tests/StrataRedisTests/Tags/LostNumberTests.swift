@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Numbers that a server has lost", .timeLimit(.minutes(1)))
+@Suite("Numbers that a server has lost", .timeLimit(.minutes(5)))
 struct LostNumberTests {
     @Test("an entry from after the last number is of a server that had more, and void")
     func future() async throws {

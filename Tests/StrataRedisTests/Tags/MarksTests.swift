@@ -12,7 +12,7 @@ extension RedisServer {
     }
 }
 
-@Suite("The hash of a keyspace's marks", .timeLimit(.minutes(3)))
+@Suite("The hash of a keyspace's marks", .timeLimit(.minutes(5)))
 struct MarksTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Sweeps", .timeLimit(.minutes(2)))
+@Suite("Sweeps", .timeLimit(.minutes(5)))
 struct SweepTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -5,7 +5,7 @@ import Testing
 @testable import StrataRedis
 
 /// Real failovers: the primary dies, stands still, or is replaced on purpose.
-@Suite("A failover", .leavesNothing, .serialized, .timeLimit(.minutes(3)))
+@Suite("A failover", .leavesNothing, .serialized, .timeLimit(.minutes(5)))
 struct FailoverTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A primary of which a Sentinel says that it is none any more", .timeLimit(.minutes(2)))
+@Suite("A primary of which a Sentinel says that it is none any more", .timeLimit(.minutes(5)))
 struct PrimaryDoubtTests {
     // MARK: When it is in doubt
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("A client that asks Sentinels for its server", .timeLimit(.minutes(3)))
+@Suite("A client that asks Sentinels for its server", .timeLimit(.minutes(5)))
 struct SentinelClientTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 

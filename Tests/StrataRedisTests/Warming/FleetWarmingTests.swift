@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Warming from other instances", .timeLimit(.minutes(2)))
+@Suite("Warming from other instances", .timeLimit(.minutes(5)))
 struct FleetWarmingTests {
     private let keyspace: Keyspace = "things"
 

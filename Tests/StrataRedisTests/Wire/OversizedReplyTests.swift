@@ -4,7 +4,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Strings above the limit", .timeLimit(.minutes(1)))
+@Suite("Strings above the limit", .timeLimit(.minutes(5)))
 struct OversizedReplyTests {
     private static let limits = ReplyLimits(bulkLength: 100)
 

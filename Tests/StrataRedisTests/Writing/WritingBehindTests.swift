@@ -9,7 +9,7 @@ import Testing
 import ServiceLifecycleTestKit
 #endif
 
-@Suite("Writing behind, above Redis", .timeLimit(.minutes(3)))
+@Suite("Writing behind, above Redis", .timeLimit(.minutes(5)))
 struct RedisWritingBehindTests {
     let name: String
     let keyspace: Keyspace

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrataRedis
 
-@Suite("Writing through to the source, above Redis", .timeLimit(.minutes(3)))
+@Suite("Writing through to the source, above Redis", .timeLimit(.minutes(5)))
 struct RedisWritingThroughTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = WrittenSource<[Int]>(["k": [1]])

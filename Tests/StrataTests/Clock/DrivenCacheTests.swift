@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("A cache whose clock a test moves", .timeLimit(.minutes(1)))
+@Suite("A cache whose clock a test moves", .timeLimit(.minutes(5)))
 struct DrivenCacheTests {
     let clock = ManualClock()
     let source = ToldSource()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("A clock that a test moves", .timeLimit(.minutes(1)))
+@Suite("A clock that a test moves", .timeLimit(.minutes(5)))
 struct ManualClockTests {
     private let clock = ManualClock()
 

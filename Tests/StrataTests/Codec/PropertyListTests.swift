@@ -2,7 +2,7 @@ import Foundation
 import Strata
 import Testing
 
-@Suite("Property lists from others", .timeLimit(.minutes(1)))
+@Suite("Property lists from others", .timeLimit(.minutes(5)))
 struct PropertyListTests {
     /// A binary property list of these objects, the first at the top.
     private func list(_ objects: [[UInt8]]) -> [UInt8] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Hits of memory in a composition", .timeLimit(.minutes(1)))
+@Suite("Hits of memory in a composition", .timeLimit(.minutes(5)))
 struct ComposedHitTests {
     @Test("what the composition finds void is a miss", arguments: [false, true])
     func void(isBatch: Bool) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Reads while a level that is not memory is filled", .timeLimit(.minutes(1)))
+@Suite("Reads while a level that is not memory is filled", .timeLimit(.minutes(5)))
 struct SlowFillTests {
     private let above = ProbeLevel()
     private let below = GatedLevel(["k": 1])

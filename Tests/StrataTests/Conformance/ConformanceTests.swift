@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Levels conform", .timeLimit(.minutes(2)))
+@Suite("Levels conform", .timeLimit(.minutes(5)))
 struct ConformanceTests {
     private typealias Memory = MemoryLevel<String, String>
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("What observers of a cache are told", .timeLimit(.minutes(1)))
+@Suite("What observers of a cache are told", .timeLimit(.minutes(5)))
 struct CacheEventTests {
     private struct Down: Error {}
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Flights of keys that have one hash", .timeLimit(.minutes(1)))
+@Suite("Flights of keys that have one hash", .timeLimit(.minutes(5)))
 struct FlightHashTests {
     /// A key whose hash tells nothing.
     private struct Poor: Hashable, Sendable {

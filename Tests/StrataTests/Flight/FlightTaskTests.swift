@@ -4,7 +4,7 @@ import Testing
 @testable import Strata
 
 /// Whose task a flight's work runs in, and with what.
-@Suite("The task of a flight", .timeLimit(.minutes(1)))
+@Suite("The task of a flight", .timeLimit(.minutes(5)))
 struct FlightTaskTests {
     @TaskLocal private static var tenant = "nobody"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Work that a flight does within another one's", .timeLimit(.minutes(1)))
+@Suite("Work that a flight does within another one's", .timeLimit(.minutes(5)))
 struct FlightWithinTests {
     private let gate = AsyncGate()
     private let outer = Flights<String, Int>()

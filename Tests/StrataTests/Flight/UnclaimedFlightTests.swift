@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("The results of flights without waiters", .timeLimit(.minutes(1)))
+@Suite("The results of flights without waiters", .timeLimit(.minutes(5)))
 struct UnclaimedFlightTests {
     private final class Log: Sendable {
         private let state = Locked<[Int]>([])

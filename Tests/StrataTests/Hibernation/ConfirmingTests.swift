@@ -63,7 +63,7 @@ private final class ScriptedShared: CacheLevel, ConfirmingLevel {
     func removeAll() async throws {}
 }
 
-@Suite("What a level that is shared says of hibernated entries", .timeLimit(.minutes(1)))
+@Suite("What a level that is shared says of hibernated entries", .timeLimit(.minutes(5)))
 struct ConfirmingTests {
     private let folder: ScratchFolder
     private let shared = ScriptedShared()

@@ -69,7 +69,7 @@ func hibernationCode(_ body: () async throws -> Void) async -> HibernationError.
     }
 }
 
-@Suite("Memory over a source, hibernated and read back", .timeLimit(.minutes(2)))
+@Suite("Memory over a source, hibernated and read back", .timeLimit(.minutes(5)))
 struct HibernationTests {
     private let folder: ScratchFolder
 

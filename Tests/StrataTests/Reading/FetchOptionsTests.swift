@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("What one read says of its fetch, in one process", .timeLimit(.minutes(1)))
+@Suite("What one read says of its fetch, in one process", .timeLimit(.minutes(5)))
 struct FetchOptionsTests {
     private struct Failure: Error {}
 

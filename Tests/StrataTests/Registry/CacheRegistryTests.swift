@@ -2,7 +2,7 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("Caches by name", .timeLimit(.minutes(1)))
+@Suite("Caches by name", .timeLimit(.minutes(5)))
 struct CacheRegistryTests {
     private typealias Numbers = Composed<MemoryLevel<Int, Int>, Source<Int, Int>>
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("A source with each call", .timeLimit(.minutes(1)))
+@Suite("A source with each call", .timeLimit(.minutes(5)))
 struct CallSourceTests {
     private typealias Cache = Composed<MemoryLevel<String, String>, Source<String, String>>
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("A source and what it says", .timeLimit(.minutes(1)))
+@Suite("A source and what it says", .timeLimit(.minutes(5)))
 struct SourceTests {
     private let memory = MemoryLevel<String, String>(limit: .entries(16))
     private let source = ToldSource()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Old values above a source, in batches", .timeLimit(.minutes(1)))
+@Suite("Old values above a source, in batches", .timeLimit(.minutes(5)))
 struct StaleBatchTests {
     private struct Failure: Error, Equatable {}
 

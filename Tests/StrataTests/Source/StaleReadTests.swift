@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Old values above a source", .timeLimit(.minutes(1)))
+@Suite("Old values above a source", .timeLimit(.minutes(5)))
 struct StaleReadTests {
     private let memory = MemoryLevel<String, String>(limit: .entries(16))
     private let source = ToldSource()

@@ -1,7 +1,7 @@
 import Strata
 import Testing
 
-@Suite("A setting that changes while it is read", .timeLimit(.minutes(1)))
+@Suite("A setting that changes while it is read", .timeLimit(.minutes(5)))
 struct AdjustableTests {
     private final class Tracked: Sendable {
         private let living: Living

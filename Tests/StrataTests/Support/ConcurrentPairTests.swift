@@ -2,7 +2,7 @@ import Strata
 import StrataTestSupport
 import Testing
 
-@Suite("Two operations at the same time", .timeLimit(.minutes(1)))
+@Suite("Two operations at the same time", .timeLimit(.minutes(5)))
 struct ConcurrentPairTests {
     private struct Failed: Error, Equatable { var number: Int }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("A watch over deadlines", .timeLimit(.minutes(1)))
+@Suite("A watch over deadlines", .timeLimit(.minutes(5)))
 struct WatchTests {
     private final class Owner: Watched {
         struct State {

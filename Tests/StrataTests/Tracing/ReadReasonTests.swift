@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Why a read got what it got", .timeLimit(.minutes(1)))
+@Suite("Why a read got what it got", .timeLimit(.minutes(5)))
 struct ReadReasonTests {
     private let lower = ProbeLevel(["k": 1])
     private let log = RemovalLog<String, Int>()

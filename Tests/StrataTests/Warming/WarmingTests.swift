@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Warming by a list of keys", .timeLimit(.minutes(1)))
+@Suite("Warming by a list of keys", .timeLimit(.minutes(5)))
 struct WarmingTests {
     private let source = BatchProbe(["a": 1, "b": 2, "c": 3, "d": 4, "e": 5])
 

@@ -177,7 +177,11 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     func outcome(of key: Key, _ left: LeftFlights) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
         var hasValue = false
-        defer { if !hasValue { left.add(batch.left) } }
+        defer {
+            if !hasValue { left.add(batch.left) }
+            // A caller that was cancelled before it joined the read has begun none.
+            if batch.read.waiting == 0 { close(batch) }
+        }
         let outcomes = try await batch.read.join(0) { [self] _ in
             if let answer = batch.answer.withLock({ $0 }) { return answer }
             // Also when all callers have left: their keys are not asked for then.

@@ -12,9 +12,7 @@
 /// error.
 ///
 /// ```swift
-/// let cache = memory
-///     .compose(redis.conditioned { _ in await breaker.isClosed })
-///     .compose(fetcher)
+/// let products = memory.compose(redisLevel.conditioned { _ in await breaker.isClosed }).compose(fetcher)
 /// ```
 public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     public typealias Key = Base.Key

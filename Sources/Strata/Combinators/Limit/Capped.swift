@@ -5,7 +5,7 @@
 /// Writes are not limited. A value in this process's memory is returned at once and takes no slot.
 ///
 /// ```swift
-/// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
+/// let pages = memory.compose(ClosureFetcher<URL, Page> { url in try await render(url) }.capped(4))
 /// ```
 public struct Capped<Base: CacheLevel>: TransparentLevel {
     public typealias Key = Base.Key

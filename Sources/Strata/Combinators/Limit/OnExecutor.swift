@@ -8,7 +8,7 @@
 /// around the level that blocks, with pools, time limits and races outside.
 ///
 /// ```swift
-/// let files = ClosureFetcher<Path, [UInt8]> { try readBlocking($0) }.onExecutor(fileExecutor)
+/// let files = ClosureFetcher<String, [UInt8]> { path in try readBlocking(path) }.onExecutor(fileExecutor)
 /// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
 /// ```
 public struct OnExecutor<Base: CacheLevel>: TransparentLevel {

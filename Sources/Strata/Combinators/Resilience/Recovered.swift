@@ -4,9 +4,9 @@
 /// above keeps it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
 ///
 /// ```swift
-/// let cache = memory.compose(redis).compose(fetcher).recover { key, error in
+/// let products = cache.recover { id, error in
 ///     logger.warning("serving a placeholder", metadata: ["error": "\(error)"])
-///     return Product.placeholder(key)
+///     return Product.placeholder(id)
 /// }
 /// ```
 public struct Recovered<Base: CacheLevel>: TransparentLevel {

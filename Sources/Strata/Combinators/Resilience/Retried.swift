@@ -4,7 +4,7 @@
 /// one that came in between.
 ///
 /// ```swift
-/// let fetcher = ClosureFetcher<Int, Product> { try await database.product($0) }
+/// let fetcher = ClosureFetcher<Int, Product> { id in try await database.product(id) }
 ///     .retry(RetryPolicy(times: 3)) { error in error is ConnectionLost }
 /// ```
 public struct Retried<Base: CacheLevel>: TransparentLevel {

@@ -5,7 +5,7 @@
 /// overwrite a newer one.
 ///
 /// ```swift
-/// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }
+/// let products = memory.compose(fetcher.timeout(.milliseconds(250))).recover { id, _ in Product.placeholder(id) }
 /// ```
 ///
 /// A hit in the level's memory costs nothing more; any other read costs two tasks.
@@ -58,7 +58,7 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
             { [expiry, limit, timeouts] in
                 try await expiry()
                 timeouts.add()
-                throw CacheError(code: .timeout, message: "a level has not answered within \(limit)")
+                throw CacheError(code: .timeout, message: "a level did not answer within \(limit)")
             },
         ])
     }

@@ -9,7 +9,7 @@
 /// The branch is chosen anew for every get and set. `remove` also finds a key whose choice has changed.
 ///
 /// ```swift
-/// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
+/// let images = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
 /// ```
 ///
 /// Where both branches hear of changes made elsewhere, no level above keeps what they return: put memory into the

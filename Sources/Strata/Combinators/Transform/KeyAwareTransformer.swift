@@ -3,7 +3,7 @@
 ///
 /// ```swift
 /// let checked = KeyAwareTransformer<URL, [UInt8], Document> { url, bytes in
-///     url.pathExtension == "json" ? try Document(json: bytes) : try Document(text: bytes)
+///     try url.pathExtension == "json" ? Document(json: bytes) : Document(text: bytes)
 /// }
 /// ```
 ///

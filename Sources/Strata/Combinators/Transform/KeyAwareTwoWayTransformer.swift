@@ -3,9 +3,9 @@
 /// ```swift
 /// // Each user's values are sealed for that user.
 /// let sealed = KeyAwareTwoWayTransformer<User.ID, [UInt8], [UInt8]> { user, bytes in
-///     try ring.open(bytes, for: user)
+///     try vault.open(bytes, for: user)
 /// } inverse: { user, bytes in
-///     try ring.seal(bytes, for: user)
+///     try vault.seal(bytes, for: user)
 /// }
 /// ```
 ///

@@ -5,8 +5,8 @@
 /// around a whole cache, only the caller sees it, and it runs for every get.
 ///
 /// ```swift
-/// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
-/// let shown = cache.postProcessEntries { key, value in value.redacted(for: key.reader) }
+/// let comments = memory.compose(fetcher.postProcess { $0.sorted() })  // sorted once for each fetch
+/// let shown = comments.postProcessEntries { key, value in value.redacted(for: key.reader) }  // for each get
 /// ```
 ///
 /// Absences are not processed.

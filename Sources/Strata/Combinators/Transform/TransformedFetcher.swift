@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let documents = ClosureFetcher<URL, [UInt8]> { url in try await download(url) }
-///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
+///     .transformValues { bytes in try Document(text: bytes) }
 /// ```
 public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLevel, Fetcher {
     public typealias Key = Base.Key

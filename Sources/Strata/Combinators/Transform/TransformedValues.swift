@@ -1,8 +1,8 @@
 /// A level that shows its values in another form: what it keeps is transformed on the way out, and back on the way in.
 ///
 /// ```swift
-/// let products: some CacheLevel<Int, Product> = MemoryLevel<Int, [UInt8]>(limit: .entries(10_000))
-///     .transformValues(.cbor)
+/// let products = MemoryLevel<Int, [UInt8]>(limit: .cost(16 << 20) { $0.count })
+///     .transformValues(.cbor, as: Product.self)
 /// ```
 ///
 /// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and

@@ -13,7 +13,7 @@ extension TwoWayTransformer where Input: LosslessStringConvertible, Output == St
             $0.description
         } inverse: { text in
             guard let value = Input(text) else {
-                throw CacheError(code: .codec, message: "the text is no \(Input.self)")
+                throw CacheError(code: .codec, message: "the text is not a valid \(Input.self)")
             }
             return value
         }

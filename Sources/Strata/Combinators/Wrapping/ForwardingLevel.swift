@@ -6,6 +6,7 @@
 /// ```swift
 /// struct Logged<Base: CacheLevel>: ForwardingLevel {
 ///     let base: Base
+///     let logger: Logger
 ///
 ///     func entry(for key: Base.Key, _ request: ReadRequest) async throws -> Entry<Base.Value>? {
 ///         let entry = try await base.entry(for: key, request)

@@ -65,7 +65,7 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
         switch answer {
         case .mine: break
         case .cancelled: throw CancellationError()
-        case .full: throw CacheError(code: .overloaded, message: "\(limit) calls wait already to write this key")
+        case .full: throw CacheError(code: .overloaded, message: "\(limit) calls are already waiting to write this key")
         }
         defer { passOn(key) }
         return try await body()

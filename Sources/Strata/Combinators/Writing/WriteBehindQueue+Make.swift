@@ -31,7 +31,7 @@ extension WriteBehindQueue {
             group.addTask { [write] in try await write(values) }
             group.addTask { [clock] in
                 try await clock.rest(for: limit)
-                throw CacheError(code: .timeout, message: "a write of the source has not ended within \(limit)")
+                throw CacheError(code: .timeout, message: "a write to the source did not end within \(limit)")
             }
             defer { group.cancelAll() }
             // Waits for the cancelled task: a second attempt must not run beside the first.
@@ -41,7 +41,7 @@ extension WriteBehindQueue {
 
     /// A write was given up before the source was asked.
     private static var late: CacheError {
-        CacheError(code: .timeout, message: "a write has waited for the source for too long")
+        CacheError(code: .timeout, message: "a write waited too long for the source")
     }
 
     // MARK: Before

@@ -174,7 +174,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
         try Task.checkCancellation()
         throw CacheError(
             code: .overloaded,
-            message: "the source has not got the writes of so many keys that there is no room for another"
+            message: "too many keys have writes that the source has not taken yet"
         )
     }
 
@@ -208,7 +208,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
             continuation?.resume(returning: CancellationError())
         }
         if let error, !(error is CancellationError) {
-            throw CacheError(code: .notWritten, message: "a write of the source was given up", causes: [error])
+            throw CacheError(code: .notWritten, message: "a write to the source was given up", causes: [error])
         }
         if error != nil { throw CancellationError() }
         try Task.checkCancellation()
@@ -236,7 +236,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
         for task in tasks { task.cancel() }
         // Cancelled writes have a moment to end, and the cache has one to forget them.
         await rest(upTo: .seconds(1))
-        let error = CacheError(code: .timeout, message: "a write of the source has not ended before the cache did")
+        let error = CacheError(code: .timeout, message: "a write to the source had not ended when the cache did")
         let abandoned = change { $0.abandonAll(error) }
         await withTaskGroup { group in
             for write in abandoned { group.addTask { [self] in await forget(write.key) } }

@@ -6,10 +6,10 @@
 ///     .writingBehind { lost in
 ///         logger.error("a cart was not saved", metadata: ["error": "\(lost.error)"])
 ///     } write: { id, cart in
-///         try await database.save(cart, as: id)
+///         if let cart { try await database.save(cart, as: id) } else { try await database.delete(id) }
 ///     }
 ///
-/// try await carts.set(cart, for: 42)
+/// try await carts.set(cart, for: 42)  // the cache; the database a moment later
 /// try await carts.flush()
 /// ```
 ///

@@ -3,9 +3,11 @@
 /// ```swift
 /// let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
 ///     .compose(RedisLevel(redis, keyspace: "products").fetching { id in try await database.product(id) })
-///     .writing(through: { id, product in try await database.save(product, as: id) })
+///     .writing { id, product in
+///         if let product { try await database.save(product, as: id) } else { try await database.delete(id) }
+///     }
 ///
-/// try await products.set(product, for: 42)
+/// try await products.set(product, for: 42)  // the database, then the cache
 /// try await products.delete(42)
 /// ```
 ///
@@ -249,7 +251,7 @@ extension CacheError {
     static func notForgotten(_ error: any Error) -> CacheError {
         CacheError(
             code: .notForgotten,
-            message: "the source is written, but a level could not forget the old value",
+            message: "the source was written, but a level could not forget the old value",
             causes: [error]
         )
     }

@@ -22,7 +22,7 @@
 ///     let clock: CacheClock? = .current
 ///
 ///     func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
-///         guard let entry = try read(key), let now = clock?.now, entry.isUsable(at: now) else { return nil }
+///         guard let entry = try await read(key), let now = clock?.now, entry.isUsable(at: now) else { return nil }
 ///         return entry
 ///     }
 /// }

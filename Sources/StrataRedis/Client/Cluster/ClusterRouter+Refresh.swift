@@ -176,7 +176,7 @@ extension ClusterRouter: Watched {
         let known = view
         // A node that has been cut off tells what was. It is believed when it is all there is.
         if let known, epoch < known.epoch, MonotonicInstant.now < known.askedAt.advanced(by: Self.longestLag) {
-            return failed(RedisError(code: .server, message: "the node's map is an old one"), number)
+            return failed(RedisError(code: .server, message: "the node's map is out of date"), number)
         }
         let isCurrent = state.withLock { state in
             guard state.round?.number == number else { return false }
@@ -219,7 +219,7 @@ extension ClusterRouter: Watched {
             logger?
                 .log(
                     level: news.isOfConfiguration ? .warning : .info,
-                    "no node tells of the cluster",
+                    "no node describes the cluster",
                     metadata: ["redis.endpoint": "\(configuration.place)", "error": "\(news.code): \(news.message)"]
                 )
         }
@@ -262,7 +262,7 @@ private struct RefreshAnswer: Sendable {
         var error = RedisError.reply(text, endpoint: endpoint.description)
         if text.contains("cluster support disabled") {
             error.code = .wrongServer
-            error.message = "the server is not part of a cluster, and the configuration says that it is"
+            error.message = "the server is not part of a cluster, but the configuration says that it is"
             error.effect = .notApplied
         }
         return error

@@ -143,7 +143,7 @@ final class ClusterRouter: Sendable {
         state.withLock { $0.lastError }
             ?? RedisError(
                 code: .timeout,
-                message: "no node has told of the cluster in time",
+                message: "no node described the cluster in time",
                 endpoint: configuration.place
             )
     }
@@ -187,7 +187,7 @@ final class ClusterRouter: Sendable {
         guard let node else {
             throw RedisError(
                 code: .tooManyRedirects,
-                message: "the cluster's nodes name ever more nodes that are in no map",
+                message: "the cluster's nodes keep naming nodes that are in no map",
                 endpoint: endpoint.description
             )
         }

@@ -59,7 +59,7 @@ struct SlotMap: Sendable, Equatable {
     ///   - usesTLS: Whether nodes are reached by TLS: each may have a port for that, and one without.
     /// - Throws: ``RedisError/Code/protocolViolation`` when it is no such reply, or one that no cluster sends.
     init(shards reply: RESPValue, from source: RedisEndpoint, usesTLS: Bool = false) throws(RedisError) {
-        guard case .array(let shards) = reply else { throw Self.senseless("it is no list", source) }
+        guard case .array(let shards) = reply else { throw Self.senseless("it is not a list", source) }
         for shard in shards {
             let fields = Self.fields(shard)
             let bounds = fields["slots"]?.array?.map { $0.number(in: 0...Int64(HashSlot.count - 1)) } ?? []
@@ -80,7 +80,7 @@ struct SlotMap: Sendable, Equatable {
     ///
     /// - Throws: As ``init(shards:from:)``.
     init(slots reply: RESPValue, from source: RedisEndpoint) throws(RedisError) {
-        guard case .array(let ranges) = reply else { throw Self.senseless("it is no list", source) }
+        guard case .array(let ranges) = reply else { throw Self.senseless("it is not a list", source) }
         for range in ranges {
             guard let parts = range.array, parts.count >= 3, let endpoint = Self.endpoint(of: parts[2], toldBy: source)
             else { continue }
@@ -109,7 +109,7 @@ struct SlotMap: Sendable, Equatable {
         guard let first, let last, first <= last else { return }
         given += Int(last - first) + 1
         // Where slots are given out again and again, reading it would take for ever.
-        guard given <= 4 * HashSlot.count else { throw Self.senseless("slots are given out many times", source) }
+        guard given <= 4 * HashSlot.count else { throw Self.senseless("slots are assigned many times", source) }
         for slot in Int(first)...Int(last) where owners[slot] == Self.nobody { owners[slot] = index }
     }
 

@@ -121,11 +121,11 @@ final class ClusterLinks: ClusterObserver {
             (state.registrations.values.lazy.compactMap { $0.trust.missing }.first, state.view)
         }
         guard let missing else { return nil }
-        guard let view else { return "no node has told of the cluster yet" }
+        guard let view else { return "no node has described the cluster yet" }
         for endpoint in missing {
             if let refusal = view.byEndpoint[endpoint]?.existing?.link.refusal { return "\(endpoint): \(refusal)" }
         }
-        return missing.isEmpty ? "not all slots of the cluster are served" : "not all nodes tell of changes yet"
+        return missing.isEmpty ? "not all slots of the cluster are served" : "not all nodes report changes yet"
     }
 
     // MARK: ClusterObserver

@@ -110,10 +110,10 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
             return true
         }
         let all: [Key]
-        let untold: Logger.Message = "the keys that are refreshed on schedule could not be told"
+        let untold: Logger.Message = "the closure that names the keys to refresh on schedule has failed"
         do {
             guard let told = try await told() else {
-                fail(CacheError(code: .timeout, message: "the keys were not told within \(options.keyTimeout)"), untold)
+                fail(CacheError(code: .timeout, message: "no keys were named within \(options.keyTimeout)"), untold)
                 return false
             }
             all = told

@@ -11,7 +11,8 @@ public import ServiceLifecycle
 /// let products = memory.compose(level.fetching { id in try await database.product(id) })
 ///     .refreshAll([1, 2, 3], every: .seconds(30), as: "products", over: redis)
 ///
-/// let group = ServiceGroup(services: [redis, products], logger: logger)
+/// let group = ServiceGroup(services: [redis, products], gracefulShutdownSignals: [.sigterm], logger: logger)
+/// try await group.run()
 /// ```
 ///
 /// For a small set of keys that must be fresh before a caller asks. The instance that holds a lease makes the rounds;

@@ -42,7 +42,7 @@ final class TLSContext {
     init(_ files: Files, verifies: Bool, newest: Bool, withSystem: Bool = true) throws(RedisError) {
         ERR_clear_error()
         guard let pointer = copenssl_context_create(newest ? 1 : 0) else {
-            throw Self.failure("OpenSSL gives no context", nil)
+            throw Self.failure("OpenSSL cannot make a context", nil)
         }
         self.pointer = pointer
         self.verifies = verifies
@@ -64,7 +64,7 @@ final class TLSContext {
             throw Self.failure("the file of the client's key", key)
         }
         guard SSL_CTX_check_private_key(pointer) == 1 else {
-            throw Self.failure("the client's key is not that of its certificate", nil)
+            throw Self.failure("the client's key does not match its certificate", nil)
         }
     }
 

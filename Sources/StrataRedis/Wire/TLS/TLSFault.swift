@@ -18,7 +18,7 @@ enum TLSFault {
         ERR_clear_error()
         // A record of TLS begins with its kind: an alert or a part of the handshake.
         if let firstByte, firstByte != 0x15, firstByte != 0x16 {
-            return .tls(.serverSpeaksPlain, "the server speaks plain text and no TLS at this port")
+            return .tls(.serverSpeaksPlain, "the server speaks plain text at this port, not TLS")
         }
         if reason == SSL_R_CERTIFICATE_VERIFY_FAILED {
             return verification(SSL_get_verify_result(ssl), host: host)
@@ -46,34 +46,34 @@ enum TLSFault {
     }
 
     private static func verification(_ result: Int, host: String) -> RedisError {
-        let whose = "the certificate of the server"
+        let whose = "the server's certificate"
         switch Int32(truncatingIfNeeded: result) {
-        case X509_V_ERR_CERT_HAS_EXPIRED: return .tls(.expired, "\(whose), or one of its chain, has expired")
+        case X509_V_ERR_CERT_HAS_EXPIRED: return .tls(.expired, "\(whose), or one in its chain, has expired")
         case X509_V_ERR_CERT_NOT_YET_VALID:
-            return .tls(.notYetValid, "\(whose), or one of its chain, is not valid yet: check the clocks")
+            return .tls(.notYetValid, "\(whose), or one in its chain, is not valid yet: check the clocks")
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             return .tls(.wrongHost, "\(whose) is not for \(PrintableText.escape(Array(host.utf8)))")
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            return .tls(.unknownAuthority, "\(whose) is signed by itself and by no authority that is trusted here")
+            return .tls(.unknownAuthority, "\(whose) is signed by itself, not by an authority that is trusted here")
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
             X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_CERT_SIGNATURE_FAILURE:
             return .tls(.unknownAuthority, "\(whose) is signed by an authority that is not trusted here")
         default:
             let words = X509_verify_cert_error_string(result).map { String(cString: $0) } ?? "error \(result)"
-            return .tls(.untrusted, "\(whose) is not to be trusted: \(words)")
+            return .tls(.untrusted, "\(whose) cannot be trusted: \(words)")
         }
     }
 
     private static var tooOld: RedisError {
-        .tls(.versionTooOld, "the server speaks no version of TLS that this client admits (1.2 is the oldest)")
+        .tls(.versionTooOld, "the server speaks no version of TLS that this client accepts (1.2 is the oldest)")
     }
 
     /// What an alert of the server means (RFC 8446, section 6); OpenSSL reports each as a thousand and its number.
     private static func alert(_ reason: Int32, wasAsked: Bool, hasCertificate: Bool) -> RedisError? {
         let required = RedisError.tls(
             .certificateRequired,
-            "the server wants a certificate of the client, and none is configured"
+            "the server requires a client certificate, and none is configured"
         )
         let number = reason - 1000
         guard (0..<256).contains(number) else { return nil }

@@ -56,7 +56,7 @@ final class TLSSession {
         self.ssl = ssl
         network = outer
         SSL_set_connect_state(ssl)
-        guard prepare() else { throw RedisError.tls(.handshake, "the host is no name that a certificate can be for") }
+        guard prepare() else { throw RedisError.tls(.handshake, "the host is not a name that a certificate can have") }
         if let session = context.session(for: server) { SSL_set_session(ssl, session) }
     }
 
@@ -67,7 +67,7 @@ final class TLSSession {
         ERR_clear_error()
     }
 
-    private static var exhausted: RedisError { .tls(.handshake, "OpenSSL gives no connection") }
+    private static var exhausted: RedisError { .tls(.handshake, "OpenSSL cannot make a connection") }
 
     /// Says whom the certificate has to be for, and asks for that name.
     private func prepare() -> Bool {

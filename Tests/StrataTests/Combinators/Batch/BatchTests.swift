@@ -2,7 +2,7 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("Batches", .timeLimit(.minutes(1)))
+@Suite("Batches", .timeLimit(.minutes(5)))
 struct BatchTests {
     struct Failure: Error, Equatable { var key: String }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Single reads that go down together", .timeLimit(.minutes(1)))
+@Suite("Single reads that go down together", .timeLimit(.minutes(5)))
 struct CoalescedTests {
     private let below = BatchProbe(["a": 1, "b": 2, "c": 3])
 
@@ -89,6 +89,17 @@ struct CoalescedTests {
         #expect(try await cache.get("c") == 3)
         #expect(try await second == 2)
         #expect(below.batches.map { Set($0) } == [["b", "c"]])
+    }
+
+    @Test("a caller that was cancelled before it asks leaves no window open")
+    func cancelledBefore() async throws {
+        let cache = below.collecting(within: .seconds(3_600), upTo: 3)
+        let first = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await cache.get("a")
+        }
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(cache.collected == 0)
     }
 
     @Test("when the common read fails each key is asked for by itself")

@@ -2,7 +2,7 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("A limit of fetches that changes", .timeLimit(.minutes(1)))
+@Suite("A limit of fetches that changes", .timeLimit(.minutes(5)))
 struct FetchLimiterLimitTests {
     @Test("a larger limit lets those begin that wait, and no more than it says")
     func larger() async throws {

@@ -2,7 +2,7 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("Retry, timeout, recovery and race", .timeLimit(.minutes(1)))
+@Suite("Retry, timeout, recovery and race", .timeLimit(.minutes(5)))
 struct ResilienceTests {
     struct Failure: Error, Equatable { var number: Int }
 

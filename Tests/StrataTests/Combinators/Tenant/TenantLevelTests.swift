@@ -3,7 +3,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Tenants of one cache", .timeLimit(.minutes(1)))
+@Suite("Tenants of one cache", .timeLimit(.minutes(5)))
 struct TenantLevelTests {
     private typealias Shared = Composed<MemoryLevel<TenantKey<Int>, String>, Source<TenantKey<Int>, String>>
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Writing behind, in one process", .timeLimit(.minutes(2)))
+@Suite("Writing behind, in one process", .timeLimit(.minutes(5)))
 struct WritingBehindTests {
     private typealias Failure = WrittenSource<Int>.Failure
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Strata
 
-@Suite("Writing through to the source", .timeLimit(.minutes(2)))
+@Suite("Writing through to the source", .timeLimit(.minutes(5)))
 struct WritingThroughTests {
     private typealias Failure = WrittenSource<Int>.Failure
 

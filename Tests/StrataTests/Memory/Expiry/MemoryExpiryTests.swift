@@ -163,7 +163,7 @@ struct MemoryExpiryTests {
         #expect(level.statistics.entries == (end == .distantPast ? 0 : 1))
     }
 
-    @Test("Entries of an idle level leave memory by themselves", .timeLimit(.minutes(1)))
+    @Test("Entries of an idle level leave memory by themselves", .timeLimit(.minutes(5)))
     func unattended() async throws {
         let gone = AsyncStream.makeStream(of: MemoryRemoval<Int, Int>.self)
         let level = MemoryLevel<Int, Int>(limit: .entries(100), lifetime: .milliseconds(20)) {
@@ -180,7 +180,7 @@ struct MemoryExpiryTests {
         #expect(level.statistics.entries == 0)
     }
 
-    @Test("The background thread keeps no level alive", .timeLimit(.minutes(1)))
+    @Test("The background thread keeps no level alive", .timeLimit(.minutes(5)))
     func notKept() async throws {
         let freed = AsyncStream.makeStream(of: Void.self)
         do {

@@ -127,7 +127,7 @@ struct MemoryPressureTests {
         #expect(probe.calls == [.relieve(.critical)])
     }
 
-    @Test("A176 the source is really started: a change of the file arrives by itself", .timeLimit(.minutes(1)))
+    @Test("A176 the source is really started: a change of the file arrives by itself", .timeLimit(.minutes(5)))
     func started() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try events()
