@@ -33,6 +33,7 @@ struct UntrustedFlightTests {
         let first = try await board(pool, pool, waiters: 1)
         let joins = try await board(pool, pool, waiters: 2)
         #expect(pool.underWay == 1)
+        await held.arrivals()
         gate.setTrustedUntil(.distantPast)
         lower.put(2, for: "k")
         let afresh = try await board(pool, pool, waiters: 3)
