@@ -93,7 +93,8 @@ struct DiskChangeTests {
         try await other.set([1, 2], for: "list", tags: ["t"])
         #expect(try await cache.get("list") == [1])
         var seen: [[Int]?] = []
-        try await cache.update("list") { old in
+        // The default limit would let a slow disk end it before the second attempt.
+        try await cache.update("list", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await other.apply(ListActions().addLast(3), to: "list") }
             return (old ?? []) + [4]

@@ -277,7 +277,10 @@ struct DiskLevelTests {
     func newerValues() async throws {
         let old = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(1))
         let new = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(2))
-        let fetching = old.compose(Source<String, String> { _, _ in .value("fetched", tags: ["t"]) })
+        // A fill that goes on behind a read would come after what is set next.
+        let patience = Duration.seconds(60)
+        let source = Source<String, String> { _, _ in .value("fetched", tags: ["t"]) }
+        let fetching = old.compose(source, fillWaitLimit: patience)
         try await new.set("newer", for: "k")
         #expect(try await fetching.get("k") == "fetched")
         #expect(try await new.get("k") == "newer")
@@ -286,7 +289,8 @@ struct DiskLevelTests {
         try await new.invalidate(tags: ["t"])
         #expect(try await new.get("k") == "newer")
         let tight = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(1), limit: 200)
-        let large = tight.compose(ClosureFetcher<String, String> { _ in String(repeating: "x", count: 300) })
+        let text = String(repeating: "x", count: 300)
+        let large = tight.compose(ClosureFetcher<String, String> { _ in text }, fillWaitLimit: patience)
         #expect(try await large.get("k")?.count == 300)
         #expect(try await new.get("k") == "newer")
         try await old.set("set", for: "k")

@@ -130,15 +130,15 @@ struct HTTPFetcherTests {
         } _: { server async throws in
             let fetcher = HTTPFetcher(options: HTTPFetchOptions(timeout: .seconds(1), perHost: 1))
             let codes = await withTaskGroup(of: HTTPError.Code?.self) { group in
-                for number in 0..<5 {
+                for number in 0..<50 {
                     group.addTask { await failure { _ = try await fetcher.get(server.resource("/\(number)")) }?.code }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(codes.allSatisfy { $0 == .timeout })
         }
-        // One after the other would all have been asked.
-        #expect(asked.withLock { $0 } < 5)
+        // One after the other would all have been asked; a few may be, whose time ends a little later.
+        #expect(asked.withLock { $0 } < 50)
     }
 
     @Test("redirects are followed, a circle and a chain without end are errors")

@@ -143,8 +143,10 @@ final class LocalServer: Sendable {
                     state.running += 1
                     state.most = max(state.most, state.running)
                 }
-                defer { state.withLock { $0.running -= 1 } }
-                switch await answer(request) {
+                let reply = await answer(request)
+                // Before the client can have it and let another one ask.
+                state.withLock { $0.running -= 1 }
+                switch reply {
                 case .response(let status, let fields, let body):
                     let hasBody = request.method != "HEAD" && status != 204 && status != 304
                     let length = status == 204 || status == 304 ? nil : body.utf8.count

@@ -113,7 +113,7 @@ struct ResponseCacheTests {
 
     @Test("what a handler does not say, the policy does: for success and absence, and not for callers with cookies")
     func byPolicy() async throws {
-        let policy = ResponsePolicy(freshFor: .milliseconds(59_001), absentFor: .seconds(5))
+        let policy = ResponsePolicy(freshFor: .milliseconds(59_001), absentFor: .seconds(60))
         let handler = Handler { request, number in
             switch request.uri.path {
             case "/absent": throw HTTPError(.notFound)

@@ -22,7 +22,7 @@ struct CacheMetricsTests {
         let level = level(redis)
         try await level.ready(within: .seconds(60))
         let cache = MemoryLevel<Int, String>(limit: .entries(10))
-            .compose(level.fetching { "value \($0)" })
+            .compose(level.fetching(LeaseOptions(duration: .seconds(60))) { "value \($0)" })
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")

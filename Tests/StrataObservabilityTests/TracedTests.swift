@@ -38,7 +38,7 @@ struct TracedTests {
         let cache = MemoryLevel<Int, String>(limit: .entries(10))
             .compose(
                 try await redisLevel()
-                    .fetching { key in
+                    .fetching(LeaseOptions(duration: .seconds(60))) { key in
                         tracer.withSpan("query") { _ in "value \(key)" }
                     }
                     .traced(as: "products", tracer: tracer)
@@ -71,7 +71,11 @@ struct TracedTests {
     func callSource() async throws {
         let tracer = tracer
         let cache = MemoryLevel<Int, String>(limit: .entries(10))
-            .compose(try await redisLevel().fetchingPerCall().traced(as: "products", tracer: tracer))
+            .compose(
+                try await redisLevel()
+                    .fetchingPerCall(LeaseOptions(duration: .seconds(60)))
+                    .traced(as: "products", tracer: tracer)
+            )
         let value: String = try await cache.get(1) { tracer.withSpan("query") { _ in "value" } }
         #expect(value == "value")
         let get = try #require(spans("cache get").first)

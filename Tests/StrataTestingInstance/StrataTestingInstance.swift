@@ -103,7 +103,8 @@ struct StrataTestingInstance {
             .compose(Source { key in "\(key) " + String(repeating: "x", count: 1_000) })
         _ = try await cache.warm(from: 0..<3_000)
         while true {
-            let report = try await cache.hibernate(to: path, codec: .text)
+            let limits = HibernationLimits(duration: .seconds(600))
+            let report = try await cache.hibernate(to: path, codec: .text, limits: limits)
             print("written", report.written)
             fflush(nil)
         }

@@ -50,13 +50,13 @@ struct ServerTimeTests {
             for database in [0, 3, 7] {
                 let script = """
                     redis.call('SELECT', ARGV[1])
-                    for i = 1, 2500 do redis.call('SET', 'k' .. i, 'v', 'PX', 100000) end
+                    for i = 1, 2500 do redis.call('SET', 'k' .. i, 'v', 'PX', 1000000) end
                     """
                 try await server.command("EVAL", script, "0", "\(database)")
             }
-            try await clock.advance(by: .seconds(50), with: server)
+            try await clock.advance(by: .seconds(500), with: server)
             #expect(try await server.command("INFO", "keyspace").text.lines(with: "keys=2500").count == 3)
-            try await clock.advance(by: .seconds(50), with: server)
+            try await clock.advance(by: .seconds(500), with: server)
             #expect(try await server.command("DBSIZE").integer == 0)
             #expect(try await server.command("INFO", "keyspace").text.lines(with: "keys=").isEmpty)
         }

@@ -23,11 +23,13 @@ final class Teller: Sendable {
         redis = try RedisClient(settings)
         let freshness = FreshnessPolicy(freshFor: .seconds(1000))
         level = RedisLevel(redis, keyspace: cache.keyspace, codec: .text, freshness: freshness)
-        self.cache = memory.compose(level.fetching(LeaseOptions(failureBackOff: nil), fetch))
+        // Longer than this process stands still beside other load: what is fetched without a lease is not kept.
+        let lease = LeaseOptions(duration: .seconds(60), failureBackOff: nil)
+        self.cache = memory.compose(level.fetching(lease, fetch))
         let member = FleetMember(warmRate: warmRate)
         member.add(self.cache, of: level, memory: memory)
         running = Task { await member.run() }
-        try await level.ready()
+        try await level.ready(within: .seconds(60))
         let inspector = FleetInspector(cache.redis, cache.keyspace)
         while try await !inspector.instances().instances.contains(where: { $0.record?.name == name }) {
             try await nextTurn()

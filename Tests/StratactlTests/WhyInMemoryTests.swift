@@ -30,14 +30,14 @@ struct WhyInMemoryTests {
                 let left = try #require(answered["web-1/7"]?["freshForMilliseconds"]?.number)
                 #expect((1...3_600_000).contains(left))
             }
-            let page = try await cache.run("why", "things", "a b", "--wait", "5", "--format", "plain")
+            let page = try await cache.run("why", "things", "a b", "--wait", "60", "--format", "plain")
             let lines = page.lines.filter { $0.hasPrefix("in memory\t") }
             #expect(lines.count == 2 && lines[0].hasPrefix("in memory\tweb-1/7: fresh, for another "), "\(lines)")
             #expect(lines.last == "in memory\tweb-2/8: absent")
             #expect(!page.text.contains("secret"))
             try await tellers[1].cache.invalidate(tag: "red")
             while try await answers(cache, "a b", 2)["web-1/7"]?["state"] != .string("voidByTag") {}
-            let void = try await cache.run("why", "things", "a b", "--wait", "5")
+            let void = try await cache.run("why", "things", "a b", "--wait", "60")
             #expect(void.text.contains("web-1/7: void: one of its tags was invalidated"), "\(void.text)")
         }
     }

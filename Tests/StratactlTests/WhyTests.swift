@@ -93,9 +93,9 @@ struct WhyTests {
         try await Cache.with { cache in
             let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(1000), jitter: 0)
             try await level(cache, policy).set("value", for: key("a"))
-            let stored = try await cache.redis.time()
-            while try await cache.redis.time() < stored + .milliseconds(50) {}
-            let (fields, json) = try await page(cache, "a")
+            var (fields, json) = try await page(cache, "a")
+            // It ends by the server's clock as the level knows it, which may lie off by half a round trip.
+            while fields["state"] == "fresh" { (fields, json) = try await page(cache, "a") }
             #expect(fields["state"] == "stale")
             #expect(fields["a read"]?.hasPrefix("gets the stored value if its policy allows stale ones") == true)
             #expect(json["read"] == .string("stale"))

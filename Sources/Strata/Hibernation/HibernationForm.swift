@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// How the entries of one cache lie in a file, and which level can tell later whether they still hold.
 struct HibernationForm<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// A name that no other cache has.
@@ -35,17 +27,5 @@ struct HibernationForm<Key: KeyRepresentable, Value: Sendable>: Sendable {
         self.codec = codec
         place = { $0.keyBytes }
         self.confirming = nil
-    }
-}
-
-/// The clock by which machines agree, more or less, on what time it is.
-///
-/// Used only by what has to outlive a process and has no other clock to go by.
-enum WallTime {
-    /// Milliseconds since 1970.
-    static var now: Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

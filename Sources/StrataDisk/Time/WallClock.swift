@@ -1,14 +1,6 @@
 #if Disk
 internal import Strata
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Glibc
-#endif
-
 /// The two clocks at one moment: lifetimes run on the monotonic one, which does not outlive the machine's boot, and are
 /// noted on disk by the other.
 struct ClockReading: Sendable {
@@ -47,13 +39,22 @@ struct WallClock: Sendable {
         }
     }
 
+    /// A thread may stand still between the readings of two clocks, and lifetimes would change by that time: such a pair
+    /// is read again, up to eight times.
     static let system = WallClock {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return ClockReading(
-            monotonic: .now,
-            wall: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-        )
+        var (reading, gap) = pair()
+        for _ in 0..<7 where gap > 1_000_000 {
+            let (next, nextGap) = pair()
+            if nextGap < gap { (reading, gap) = (next, nextGap) }
+        }
+        return reading
+    }
+
+    /// Both clocks, and how many nanoseconds lay between the readings at most.
+    private static func pair() -> (ClockReading, Int64) {
+        let before = MonotonicInstant.now
+        let wall = WallTime.now
+        return (ClockReading(monotonic: before, wall: wall), before.nanoseconds(to: .now))
     }
 }
 #endif

@@ -37,7 +37,7 @@ extension CacheLevelConformance {
             change("a change in between is seen before the new value is stored") { [key, value] level, notes in
                 try await level.set(value(0), for: key(1))
                 var runs = 0
-                try await level.update(key(1)) { old in
+                try await level.update(key(1), within: .seconds(60)) { old in
                     runs += 1
                     if runs == 1 { try await level.set(value(1), for: key(1)) }
                     return old == value(1) ? value(3) : value(2)

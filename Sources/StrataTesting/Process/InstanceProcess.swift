@@ -126,10 +126,10 @@ public final class InstanceProcess: Sendable {
     ///
     /// - Parameters:
     ///   - line: The line; its end is added.
-    ///   - limit: How long the process may take to make room for it; 5 s by default.
+    ///   - limit: How long the process may take to make room for it; 30 s by default.
     /// - Throws: ``HarnessError`` when the process has closed its input or ended, or the time is over; part of the line
     ///   may have been written then.
-    public func send(_ line: String, within limit: Duration = .seconds(5)) async throws {
+    public func send(_ line: String, within limit: Duration = .seconds(30)) async throws {
         let deadline = ContinuousClock.now + limit
         try await BlockingThread.run { [input] _ in
             // Under the lock, so that lines of several tasks are not mixed.
@@ -156,7 +156,7 @@ public final class InstanceProcess: Sendable {
     ///
     /// - Throws: ``HarnessError`` when the process has ended.
     public func pause() async throws {
-        try await BlockingThread.run { [process] _ in try process.stop(until: .now + .seconds(5)) }
+        try await BlockingThread.run { [process] _ in try process.stop(until: .now + .seconds(30)) }
     }
 
     /// Lets a frozen process go on (SIGCONT).

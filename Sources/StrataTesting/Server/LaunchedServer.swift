@@ -114,7 +114,7 @@ final class LaunchedServer: Sendable {
 
     func pause() throws {
         try lifecycle.withLock { _ in
-            try running().stop(until: .now + .seconds(5))
+            try running().stop(until: .now + .seconds(30))
         }
     }
 

@@ -8,12 +8,12 @@ extension RedisServer {
     ///
     /// - Parameters:
     ///   - arguments: The command and its arguments.
-    ///   - limit: How long the whole call may take; 5 s by default.
+    ///   - limit: How long the whole call may take; 30 s by default.
     /// - Returns: The reply.
     /// - Throws: ``HarnessError``: the server refused (`errorReply`, with its text as the message), was not there, or
     ///   did not answer in time. It does not throw `CancellationError`: the call runs until the limit at most.
     @discardableResult
-    public func command(_ arguments: String..., within limit: Duration = .seconds(5)) async throws -> RawReply {
+    public func command(_ arguments: String..., within limit: Duration = .seconds(30)) async throws -> RawReply {
         try await command(bytes: arguments.map { Array($0.utf8) }, within: limit)
     }
 
@@ -21,11 +21,11 @@ extension RedisServer {
     ///
     /// - Parameters:
     ///   - arguments: The command and its arguments.
-    ///   - limit: How long the whole call may take; 5 s by default.
+    ///   - limit: How long the whole call may take; 30 s by default.
     /// - Returns: The reply.
     /// - Throws: ``HarnessError`` as ``command(_:within:)``.
     @discardableResult
-    public func command(bytes arguments: [[UInt8]], within limit: Duration = .seconds(5)) async throws -> RawReply {
+    public func command(bytes arguments: [[UInt8]], within limit: Duration = .seconds(30)) async throws -> RawReply {
         try await BlockingThread.run { [self] _ in try ask(arguments, until: .now + limit) }
     }
 

@@ -94,7 +94,7 @@ public final class RedisServer: Sendable {
         }
         let url = try RedisURL(text)
         let server = RedisServer(url)
-        _ = try server.ask([Array("PING".utf8)], until: .now + .seconds(5))
+        _ = try server.ask([Array("PING".utf8)], until: .now + .seconds(30))
         return server
     }
 

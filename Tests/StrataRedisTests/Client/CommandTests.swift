@@ -72,9 +72,9 @@ struct CommandTests {
         let redis = try await TestServer.client()
         let base = Array("\(name)*[x]?:".utf8)
         for index in 0..<500 {
-            try await redis.set(RedisKey(base + Array("\(index)".utf8)), [1], expiringIn: .seconds(60))
+            try await redis.set(RedisKey(base + Array("\(index)".utf8)), [1], expiringIn: .seconds(600))
         }
-        try await redis.set(RedisKey("\(name)zzz[x]?:9"), [1], expiringIn: .seconds(60))
+        try await redis.set(RedisKey("\(name)zzz[x]?:9"), [1], expiringIn: .seconds(600))
         var found: Set<RedisKey> = []
         for try await batch in redis.keys(beginningWith: base) { found.formUnion(batch) }
         #expect(found.count == 500)

@@ -5,17 +5,17 @@ import Testing
 @testable import StrataRedis
 
 // Two instances with one clock, above a real server whose own time goes on. What Redis tells of time is right to the
-// round trip in which its clock was read, so instants are a second away from each end.
+// round trip in which its clock was read, so instants are a minute away from each end.
 @Suite("Instances over Redis whose clock a test moves", .timeLimit(.minutes(5)))
 struct DrivenFleetTests {
     private let clock = ManualClock()
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()
-    private let minute = FreshnessPolicy.exact(.seconds(60))
+    private let hour = FreshnessPolicy.exact(.seconds(3_600))
 
     private func withPair(
         _ freshness: FreshnessPolicy,
-        _ options: LeaseOptions = LeaseOptions(),
+        _ options: LeaseOptions = .lasting,
         _ body: (_ one: DrivenInstance, _ other: DrivenInstance, RedisServer) async throws -> Void
     ) async throws {
         try await RedisServer.withServer { server in
@@ -25,7 +25,12 @@ struct DrivenFleetTests {
                 }
             }
             let (one, other) = (try instance(), try instance())
-            for instance in [one, other] { try await instance.level.listens() }
+            for instance in [one, other] {
+                try await instance.level.listens()
+                // What one stores and the other reads at once must not seem to come from the future.
+                let clock = instance.level.serverClock
+                repeat { try await clock.readAnew() } while clock.error > 100_000_000
+            }
             try await body(one, other, server)
             for instance in [one, other] { await instance.redis.shutDown() }
         }
@@ -36,18 +41,18 @@ struct DrivenFleetTests {
     @Test("a value is fresh for all until its end, in memory and in Redis; then one instance fetches it anew")
     func lifetime() async throws {
         source.gate.open()
-        try await withPair(minute) { one, other, _ in
+        try await withPair(hour) { one, other, _ in
             #expect(try await one.cache.get("k") == "value")
             #expect(try await other.cache.get("k") == "value")
             source.set("new")
-            try clock.advance(by: .seconds(59))
+            try clock.advance(by: .seconds(3_540))
             for instance in [one, other] {
                 let (value, trace) = try await instance.cache.getWithTrace("k")
                 #expect(value == "value" && trace.origin != .source && trace.state == .fresh)
                 #expect(try await instance.getBelowMemory("k") == "value")
             }
             #expect(source.calls == 1)
-            try clock.advance(by: .seconds(2))
+            try clock.advance(by: .seconds(120))
             #expect(try await one.cache.get("k") == "new")
             #expect(try await other.cache.get("k") == "new")
             #expect(source.calls == 2)
@@ -78,7 +83,7 @@ struct DrivenFleetTests {
             try clock.advance(by: .seconds(1_000))
             let (_, trace) = try await other.cache.getWithTrace("k")
             let age = try #require(trace.age)
-            #expect(trace.origin == .redis && age > .seconds(999) && age < .seconds(1_060))
+            #expect(trace.origin == .redis && age > .seconds(940) && age < .seconds(1_060))
             _ = try await other.cache.get("k", ReadOptions(maximumAge: .seconds(1_100)))
             #expect(source.calls == 1)
             _ = try await other.cache.get("k", ReadOptions(maximumAge: .seconds(900)))
@@ -90,18 +95,18 @@ struct DrivenFleetTests {
     func changes() async throws {
         source.gate.open()
         source.set(nil)
-        var policy = minute
+        var policy = hour
         policy.absentFor = .zero
         try await withPair(policy) { one, other, _ in
-            try await one.cache.set("set", for: "k", lifetime: EntryLifetime(freshFor: .seconds(20)))
-            try clock.advance(by: .seconds(19))
+            try await one.cache.set("set", for: "k", lifetime: EntryLifetime(freshFor: .seconds(1_200)))
+            try clock.advance(by: .seconds(1_140))
             #expect(try await other.cache.get("k") == "set")
-            #expect(try await one.cache.touch("k", lifetime: EntryLifetime(freshFor: .seconds(200))))
-            try clock.advance(by: .seconds(150))
+            #expect(try await one.cache.touch("k", lifetime: EntryLifetime(freshFor: .seconds(10_000))))
+            try clock.advance(by: .seconds(9_000))
             #expect(try await other.getBelowMemory("k") == "set")
             #expect(try await one.cache.update("k") { ($0 ?? "") + "!" } == "set!")
             #expect(try await other.getBelowMemory("k") == "set!")
-            try clock.advance(by: .seconds(51))
+            try clock.advance(by: .seconds(1_060))
             for instance in [one, other] { #expect(try await instance.cache.get("k") == nil) }
         }
     }
@@ -110,13 +115,15 @@ struct DrivenFleetTests {
     func absence() async throws {
         source.gate.open()
         source.set(nil)
-        try await withPair(minute) { one, other, _ in
+        var policy = hour
+        policy.absentFor = .seconds(1_800)
+        try await withPair(policy) { one, other, _ in
             for instance in [one, other] { #expect(try await instance.cache.get("k") == nil) }
             source.set("there")
-            try clock.advance(by: .seconds(29))
+            try clock.advance(by: .seconds(1_740))
             for instance in [one, other] { #expect(try await instance.cache.get("k") == nil) }
             #expect(source.calls == 1)
-            try clock.advance(by: .seconds(2))
+            try clock.advance(by: .seconds(120))
             for instance in [one, other] { #expect(try await instance.cache.get("k") == "there") }
             #expect(source.calls == 2)
         }
@@ -125,12 +132,12 @@ struct DrivenFleetTests {
     @Test("a stale value is served at once while one instance fetches it anew")
     func whileRevalidating() async throws {
         source.gate.open()
-        var policy = minute
-        policy.staleWhileRevalidate = .seconds(60)
+        var policy = hour
+        policy.staleWhileRevalidate = .seconds(3_600)
         try await withPair(policy) { one, other, _ in
             for instance in [one, other] { #expect(try await instance.cache.get("k") == "value") }
             source.set("new")
-            try clock.advance(by: .seconds(70))
+            try clock.advance(by: .seconds(4_200))
             let (value, trace) = try await one.cache.getWithTrace("k")
             #expect(value == "value" && trace.state == .stale && trace.staleReason == .refreshing)
             while try await other.cache.get("k") != "new" { try await nextTurn() }
@@ -141,17 +148,19 @@ struct DrivenFleetTests {
     @Test("a stale value stands in for a failing source within its window")
     func ifError() async throws {
         source.gate.open()
-        var policy = minute
+        var policy = hour
         policy.staleIfError = .seconds(3_600)
-        try await withPair(policy, LeaseOptions(failureBackOff: nil)) { one, other, _ in
+        var options = LeaseOptions.lasting
+        options.failureBackOff = nil
+        try await withPair(policy, options) { one, other, _ in
             for instance in [one, other] { #expect(try await instance.cache.get("k") == "value") }
             source.fail(true)
-            try clock.advance(by: .seconds(3_600))
+            try clock.advance(by: .seconds(7_000))
             for instance in [one, other] {
                 let (value, trace) = try await instance.cache.getWithTrace("k")
                 #expect(value == "value" && trace.state == .stale)
             }
-            try clock.advance(by: .seconds(61))
+            try clock.advance(by: .seconds(300))
             for instance in [one, other] {
                 await #expect(throws: (any Error).self) { try await instance.cache.get("k") }
             }
@@ -209,8 +218,9 @@ struct DrivenFleetTests {
         source.gate.open()
         source.fail(true)
         // Long enough for the time that goes by itself at the server.
-        let options = LeaseOptions(failureBackOff: .seconds(1_000) ... .seconds(1_000))
-        try await withPair(minute, options) { one, other, server in
+        var options = LeaseOptions.lasting
+        options.failureBackOff = .seconds(1_000) ... .seconds(1_000)
+        try await withPair(hour, options) { one, other, server in
             await #expect(throws: CountingSource.Failure.self) { try await one.cache.get("k") }
             await #expect(throws: CacheError.self) { try await other.cache.get("k") }
             try await clock.advance(by: .seconds(500), with: server)
@@ -226,7 +236,7 @@ struct DrivenFleetTests {
 
     @Test("the soft and the hard timeout of a fetch pass when the clock is moved, and not by themselves")
     func timeouts() async throws {
-        var policy = minute
+        var policy = hour
         policy.staleIfError = .seconds(3_600)
         policy.softTimeout = .milliseconds(1)
         policy.hardTimeout = .milliseconds(2)
@@ -239,7 +249,7 @@ struct DrivenFleetTests {
             source.gate.open()
             #expect(try await first.value == "value")
             #expect(try await joined.value == "value")
-            try clock.advance(by: .seconds(70))
+            try clock.advance(by: .seconds(4_200))
             let slow = AsyncGate()
             let late = try DrivenInstance(clock, server, keyspace, policy) { _ in
                 try await slow.pass()
@@ -263,15 +273,15 @@ struct DrivenFleetTests {
 
     @Test("a value that arrives after the clock was moved lives from its arrival on, for all")
     func movedMeanwhile() async throws {
-        var policy = minute
+        var policy = hour
         policy.hardTimeout = nil
         try await withPair(policy) { one, other, server in
             let first = Task { try await one.cache.get("k") }
             await source.gate.arrivals()
-            try await clock.advance(by: .seconds(20), with: server)
+            try await clock.advance(by: .seconds(600), with: server)
             source.gate.open()
             #expect(try await first.value == "value")
-            try await clock.advance(by: .seconds(58), with: server)
+            try await clock.advance(by: .seconds(3_540), with: server)
             #expect(try await other.cache.get("k") == "value")
             #expect(source.calls == 1)
         }
@@ -280,7 +290,7 @@ struct DrivenFleetTests {
     @Test("a source that comes with a call has the same lifetimes in the fleet")
     func perCall() async throws {
         try await RedisServer.withServer { server in
-            let minute = minute
+            let hour = hour
             func cache() throws -> some SourcedLevel<String, String> {
                 try clock.driving {
                     MemoryLevel<String, String>(limit: .entries(100))
@@ -289,18 +299,19 @@ struct DrivenFleetTests {
                                 try TestServer.client(of: server),
                                 keyspace: keyspace,
                                 codec: .text,
-                                freshness: minute
+                                freshness: hour
                             )
-                            .fetchingPerCall()
+                            .fetchingPerCall(.lasting)
                         )
                 }
             }
             let (one, other) = (try cache(), try cache())
             #expect(try await one.get("k") { "first" } == "first")
-            try clock.advance(by: .seconds(59))
+            try clock.advance(by: .seconds(3_540))
             #expect(try await other.get("k") { "second" } == "first")
-            try clock.advance(by: .seconds(2))
+            try clock.advance(by: .seconds(120))
             #expect(try await other.get("k") { "third" } == "third")
+            try clock.advance(by: .seconds(60))
             #expect(try await one.get("k") { "fourth" } == "third")
         }
     }
@@ -308,25 +319,27 @@ struct DrivenFleetTests {
     @Test("fills of a Redis level above another source go by the clock")
     func fills() async throws {
         source.gate.open()
-        let minute = minute
+        let hour = hour
         try await RedisServer.withServer { server in
             let cache = try clock.driving {
                 RedisLevel<String, String>(
                     try TestServer.client(of: server),
                     keyspace: keyspace,
                     codec: .text,
-                    freshness: minute
+                    freshness: hour
                 )
                 .compose(ClosureFetcher { [source] _ in try await source.fetch() })
             }
             try clock.advance(by: .seconds(1_000))
+            // The lease of a fill stands for two seconds: a process that stood still for longer has stored nothing.
+            while cache.upper.statistics.stores == 0 { #expect(try await cache.get("k") == "value") }
+            let calls = source.calls
+            try clock.advance(by: .seconds(3_540))
             #expect(try await cache.get("k") == "value")
-            try clock.advance(by: .seconds(59))
+            #expect(source.calls == calls)
+            try clock.advance(by: .seconds(120))
             #expect(try await cache.get("k") == "value")
-            #expect(source.calls == 1)
-            try clock.advance(by: .seconds(2))
-            #expect(try await cache.get("k") == "value")
-            #expect(source.calls == 2)
+            #expect(source.calls == calls + 1)
             await cache.upper.redis.shutDown()
         }
     }

@@ -18,7 +18,7 @@ struct DrivenInstance {
         _ server: RedisServer,
         _ keyspace: Keyspace,
         _ freshness: FreshnessPolicy,
-        _ options: LeaseOptions = LeaseOptions(),
+        _ options: LeaseOptions = .lasting,
         adjust: @escaping (inout RedisConfiguration) -> Void = { _ in },
         _ fetch: @escaping @Sendable (String) async throws -> String?
     ) throws {
@@ -35,6 +35,11 @@ struct DrivenInstance {
     func getBelowMemory(_ key: String) async throws -> String? {
         try await cache.get(key, ReadOptions(skipsReading: [.memory]))
     }
+}
+
+extension LeaseOptions {
+    /// Leases that no process loses because it stands still for some seconds.
+    static var lasting: LeaseOptions { LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(6_000)) }
 }
 
 extension FreshnessPolicy {

@@ -25,7 +25,7 @@ struct ClusterAccessTests {
         try await withUser { cluster in
             let one = try ClusterInstance(cluster, Self.keyspace, logIn)
             let other = try ClusterInstance(cluster, Self.keyspace, logIn)
-            for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+            for instance in [one, other] { try await instance.level.ready(within: .seconds(60)) }
             let keys = (0..<40).map { "key-\($0)" }
             for key in keys { try await one.cache.set("1", for: key, tags: ["red"]) }
             #expect(try await other.cache.get(keys) == keys.map { _ in "1" })
@@ -33,7 +33,8 @@ struct ClusterAccessTests {
             try await other.forgets(keys[0])
             try await one.cache.invalidate(tags: ["red"])
             for key in keys { try await other.forgets(key) }
-            let fetching = other.level.fetching { "fetched \($0)" }
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let fetching = other.level.fetching(options) { "fetched \($0)" }
             #expect(try await fetching.get("key-1") == "fetched key-1")
             // ASKING is sent while a slot is on its way.
             let slot = Int(HashSlot.of(Self.keyspace.names(for: "key-1".keyBytes).value))

@@ -57,7 +57,7 @@ struct ClusterLevelTests {
         for key in keys(300) { try await one.set("known", for: key) }
         try await other.clear()
         let fetches = Locked(0)
-        let cache = one.fetchingSeveral { keys in
+        let cache = one.fetchingSeveral(LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))) { keys in
             fetches.withLock { $0 += keys.count }
             return Dictionary(keys.map { ($0, "value") }) { first, _ in first }
         }
@@ -70,7 +70,7 @@ struct ClusterLevelTests {
     func values() async throws {
         let cluster = try await TestCluster.shared()
         let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
-        for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+        for instance in [one, other] { try await instance.level.ready(within: .seconds(60)) }
         for key in keys(60) { try await one.cache.set("old \(key)", for: key) }
         let found = try await other.cache.get(keys(60) + ["none"])
         let expected: [String?] = keys(60).map { "old \($0)" }
@@ -95,7 +95,7 @@ struct ClusterLevelTests {
         let heard = Locked<[WorkDurations.Work: Int]>([:])
         let source = try #require(instance.level.label.durations.first)
         let listener = source.add { work, _, _ in heard.withLock { $0[work, default: 0] += 1 } }
-        try await instance.level.ready(within: .seconds(20))
+        try await instance.level.ready(within: .seconds(60))
         for key in keys(20) { try await instance.level.set(key, for: key) }
         for key in keys(20) { #expect(try await instance.level.get(key) == key) }
         #expect(heard.withLock { $0[.call("read")] ?? 0 } >= 20 && heard.withLock { $0[.call("write")] ?? 0 } >= 20)
@@ -116,7 +116,7 @@ struct ClusterLevelTests {
         while redis.outageStatistics.breakers[.read]?.state == .closed { _ = try? await level.get("k") }
         try proxy.admit(.accept)
         while (try? await level.get("k")) == nil, redis.cluster?.view == nil { try await nextTurn() }
-        try await level.ready(within: .seconds(20))
+        try await level.ready(within: .seconds(60))
         while (try? await level.get("k")) != .some(nil) { try await nextTurn() }
         #expect(redis.outageStatistics.breakers.values.allSatisfy { $0.state == .closed })
         await redis.shutDown()
@@ -127,7 +127,7 @@ struct ClusterLevelTests {
     func tags() async throws {
         let cluster = try await TestCluster.shared()
         let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
-        for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+        for instance in [one, other] { try await instance.level.ready(within: .seconds(60)) }
         for (number, key) in keys(60).enumerated() {
             try await one.cache.set(key, for: key, tags: [number.isMultiple(of: 2) ? "even" : "odd"])
         }
@@ -181,7 +181,7 @@ struct ClusterLevelTests {
                         return "value \(key)"
                     }
             }
-        for instance in fleet { try await instance.level.ready(within: .seconds(20)) }
+        for instance in fleet { try await instance.level.ready(within: .seconds(60)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for instance in fleet {
                 for key in keys(40) {
@@ -219,7 +219,7 @@ struct ClusterLevelTests {
     func lostLink() async throws {
         try await TestCluster.with { cluster in
             let one = try ClusterInstance(cluster, keyspace)
-            try await one.level.ready(within: .seconds(20))
+            try await one.level.ready(within: .seconds(60))
             let names = TestCluster.keys("key", of: cluster)
             for key in names { try await one.cache.set("value", for: key) }
             for key in names { #expect(one.remembers(key) == "value") }

@@ -14,12 +14,16 @@ struct ClusterPartFailureTests {
         _ adjust: @escaping (inout RedisConfiguration) -> Void = { _ in },
         _ body: (RedisCluster, ClusterInstance) async throws -> Void
     ) async throws {
-        try await TestCluster.with(server: .init(directives: ["cluster-require-full-coverage no"])) { cluster in
+        // No node holds the one that is away for down, not on a busy machine either.
+        try await TestCluster.with(
+            nodeTimeout: .seconds(60),
+            server: .init(directives: ["cluster-require-full-coverage no"])
+        ) { cluster in
             let instance = try ClusterInstance(cluster, keyspace) {
                 $0.commandTimeout = .seconds(20)
                 adjust(&$0)
             }
-            try await instance.level.ready(within: .seconds(20))
+            try await instance.level.ready(within: .seconds(60))
             try await body(cluster, instance)
         }
     }
@@ -55,7 +59,8 @@ struct ClusterPartFailureTests {
         "a node stands still: what waits for it waits once, and holds up no other call, however few calls a connection takes"
     )
     func standsStill() async throws {
-        try await withReads(nil, commandTimeout: .seconds(3)) { cluster, redis, reads in
+        // Long enough for the first ten to be sent on a busy machine, and for a call to a node that serves.
+        try await withReads(nil, commandTimeout: .seconds(8)) { cluster, redis, reads in
             // Two slots of a node that serves.
             let slot = Int(HashSlot.of(RedisKey(TestCluster.keys("other", of: cluster)[1])))
             let others = [slot, slot + 1].map { RedisKey(TestCluster.key("other", in: $0)) }

@@ -45,7 +45,7 @@ struct ClusterReplicaTests {
             $0.replicaLagLimit = limit
             Self.bePatient(&$0)
         }
-        try await instance.level.ready(within: .seconds(20))
+        try await instance.level.ready(within: .seconds(60))
         return instance
     }
 
@@ -269,7 +269,7 @@ struct ClusterReplicaTests {
     func off() async throws {
         try await with { cluster in
             let reader = try ClusterInstance(cluster, keyspace, Self.bePatient)
-            try await reader.level.ready(within: .seconds(20))
+            try await reader.level.ready(within: .seconds(60))
             try await reader.level.set("value", for: "key")
             let (primary, replica) = try await servers("key", cluster)
             try await primary.pause()

@@ -20,6 +20,7 @@ struct ClusterTLSTests {
             let recorder = LogRecorder()
             var configuration = try TestCluster.configuration(of: cluster)
             configuration.tls?.authorities = another.certificate
+            configuration.connectTimeout = .seconds(20)
             configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
             let redis = try RedisClient(configuration, logger: recorder.logger)
             for _ in 0..<4 {
@@ -63,7 +64,7 @@ struct ClusterTLSTests {
                     try ClusterInstance(cluster, keyspace) { $0.tls?.authorities = authority.certificate }
                 }
             let (one, other) = (instances[0], instances[1])
-            for instance in instances { try await instance.level.ready(within: .seconds(20)) }
+            for instance in instances { try await instance.level.ready(within: .seconds(60)) }
             let keys = TestCluster.keys("key", of: cluster)
             for key in keys { try await one.cache.set("1", for: key) }
             for key in keys { #expect(try await other.cache.get(key) == "1") }

@@ -178,8 +178,9 @@ struct LinkSuccessionTests {
             let redis = try TestServer.client(of: server) { $0.linkPingInterval = .milliseconds(50) }
             let first = RedisLevel<Int, Int>(redis, keyspace: Keyspace(TestServer.uniqueName()))
             let memory = MemoryLevel<Int, Int>(limit: .entries(200))
-            let cache = memory.compose(first.fetching { $0 })
-            try await first.ready()
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let cache = memory.compose(first.fetching(options) { $0 })
+            try await first.ready(within: .seconds(60))
             for key in 0..<99 { _ = try await cache.get(key) }
             let held = (0..<99).filter { cache.resident($0, at: .now) != nil }
             #expect(held.count == 99)
@@ -189,7 +190,7 @@ struct LinkSuccessionTests {
                 let keyspace = Keyspace(TestServer.uniqueName())
                 let level = RedisLevel<Int, Int>(redis, keyspace: keyspace)
                 let others = MemoryLevel<Int, Int>(limit: .entries(10)).compose(level)
-                try await level.ready()
+                try await level.ready(within: .seconds(60))
                 let elsewhere = RedisLevel<Int, Int>(writer, keyspace: keyspace)
                 try await elsewhere.set(1, for: tenant)
                 #expect(try await others.get(tenant) == 1)
@@ -210,7 +211,8 @@ struct LinkSuccessionTests {
             let redis = try TestServer.client(of: server) { $0.linkPingInterval = .seconds(30) }
             let keyspace = Keyspace(TestServer.uniqueName())
             let level = RedisLevel<Int, Int>(redis, keyspace: keyspace)
-            let cache = MemoryLevel<Int, Int>(limit: .entries(10)).compose(level.fetching { $0 })
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let cache = MemoryLevel<Int, Int>(limit: .entries(10)).compose(level.fetching(options) { $0 })
             try await level.ready(within: .seconds(60))
             #expect(try await cache.get(1) == 1)
             let second = RedisLevel<Int, Int>(redis, keyspace: keyspace)

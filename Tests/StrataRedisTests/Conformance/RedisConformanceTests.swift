@@ -7,6 +7,8 @@ import Testing
 struct RedisConformanceTests {
     /// Lifetimes are left out: what is read before the link stands is kept only as long as the link may stay silent.
     private static let tracked: LevelAbilities = [.absences, .tags]
+    /// Longer than this process stands still beside other load: what is fetched without a lease is not stored.
+    private static let lease = LeaseOptions(duration: .seconds(60))
 
     @Test("alone, with and without the invalidation link")
     func alone() async throws {
@@ -40,7 +42,7 @@ struct RedisConformanceTests {
             expectNone(await CacheLevelConformance(abilities: Self.tracked) { level() }.run())
             let fetching = SourceConformance<AnyLevel<String, String>> { source in
                 MemoryLevel<String, String>(limit: .entries(1_000))
-                    .compose(level().fetching { (key: String) in try await source(key) }).normalized()
+                    .compose(level().fetching(Self.lease) { (key: String) in try await source(key) }).normalized()
             }
             expectNone(await fetching.run())
             let log = try await server.command("ACL", "LOG").text
@@ -64,7 +66,7 @@ struct RedisConformanceTests {
         let redis = try await TestServer.client()
         let suite = SourceConformance<AnyLevel<String, String>> { source in
             let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName("conformance")))
-                .fetching { (key: String) in try await source(key) }
+                .fetching(Self.lease) { (key: String) in try await source(key) }
             return isBelowMemory
                 ? MemoryLevel<String, String>(limit: .entries(1_000)).compose(level).normalized() : level.normalized()
         }

@@ -89,7 +89,8 @@ struct ConnectionLogTests {
         let silent = try await ScriptedServer.start(answering: { command, _ in
             command.first == "GET" ? [.hang] : [.send(text: "+OK\r\n")]
         })
-        let redis = try client(of: silent) { $0.healthWindow = .milliseconds(50) }
+        // Long enough for the command to be sent on a busy machine.
+        let redis = try client(of: silent) { $0.healthWindow = .seconds(1) }
         let error = await #expect(throws: RedisError.self) { try await redis.send("GET", "k") }
         #expect(error?.code == .connectionLost)
         #expect(error?.effect == .ambiguous)

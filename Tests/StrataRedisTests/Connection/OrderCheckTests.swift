@@ -253,7 +253,7 @@ struct OrderCheckTests {
             for task in 0..<4 {
                 group.addTask {
                     var number = 0
-                    while server.snapshot.accepted < 2 {
+                    while server.snapshot.accepted < 2, !Task.isCancelled {
                         _ = try? await redis.get(RedisKey("\(task)-\(number)"))
                         number += 1
                     }

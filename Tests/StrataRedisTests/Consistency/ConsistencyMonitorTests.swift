@@ -70,7 +70,11 @@ struct ConsistencyMonitorTests {
                         let delays = [Duration.milliseconds(50), .milliseconds(300)]
                         try await withMonitor(server, instances: 3, delays: delays) { monitor in
                             var generator = SplitMix64.announced()
-                            while monitor.report.total.reduce(0, { $0 + $1.consistent }) < 3000 {
+                            func isEnough() -> Bool {
+                                let counts = monitor.report.total.map(\.consistent)
+                                return counts.reduce(0, +) >= 3000 && counts.allSatisfy { $0 > 500 }
+                            }
+                            while !isEnough() {
                                 let instance = fleet[Int.random(in: 0..<3, using: &generator)]
                                 let key = "key-\(Int.random(in: 0..<40, using: &generator))"
                                 switch Int.random(in: 0..<20, using: &generator) {
@@ -85,7 +89,7 @@ struct ConsistencyMonitorTests {
                             }
                             let report = monitor.report
                             #expect(report.total.allSatisfy { $0.inconsistent == 0 }, "\(report)")
-                            #expect(report.total.allSatisfy { $0.consistent > 500 && $0.unknown == 0 }, "\(report)")
+                            #expect(report.total.allSatisfy { $0.unknown == 0 }, "\(report)")
                             #expect(report.changes > 100 && !report.buckets.isEmpty)
                         }
                     }
@@ -247,12 +251,12 @@ struct ConsistencyMonitorTests {
             let (one, two) = (try instance(server.url, "web-1"), try instance(server.url, "web-2"))
             for instance in [one, two] { try await instance.listen() }
             let liar = try TestServer.client(of: server)
-            let end = String(try await liar.time().saturatedNanoseconds / 1_000_000 + 100_000)
+            let end = String(try await liar.time().saturatedNanoseconds / 1_000_000 + 600_000)
             let label = LevelLabel("memory", counters: [])
             for number in ["00000000000000a1", "00000000000000a2", "00000000000000a3", "00000000000000a4"] {
                 let record = InstanceRecord(name: "liar\u{1b}", uptime: .zero, link: nil, label: label)
                 _ = try await liar.send(["HSET", keyspace.instances.description, number, end].map { Array($0.utf8) })
-                try await liar.set(keyspace.record(of: number), record.bytes, expiringIn: .seconds(100))
+                try await liar.set(keyspace.record(of: number), record.bytes, expiringIn: .seconds(600))
             }
             let listener = FleetListener(of: QuestionNumber())
             let registration = liar.cache.tell(listener, of: keyspace)

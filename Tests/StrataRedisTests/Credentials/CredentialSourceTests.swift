@@ -21,7 +21,8 @@ struct CredentialSourceTests {
         configuration.commandTimeout = .seconds(20)
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
-        configuration.linkPingTimeout = .seconds(20)
+        configuration.healthWindow = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(10)
         return configuration
     }
@@ -134,11 +135,12 @@ struct CredentialSourceTests {
 
     @Test("a node that stands still keeps no other from logging in, and the error names it alone")
     func frozenNode() async throws {
-        try await TestCluster.with(server: .init(directives: Self.users)) { cluster in
+        try await TestCluster.with(nodeTimeout: .seconds(60), server: .init(directives: Self.users)) { cluster in
             let vault = Vault()
             let redis = try TestCluster.client(of: cluster) {
                 $0.credentials = CredentialSource(every: .seconds(1_000)) { try await vault.ask() }
-                $0.commandTimeout = .seconds(3)
+                // Long enough for the nodes that answer, on a machine that stands still for a moment.
+                $0.commandTimeout = .seconds(8)
             }
             let nodes = try await redis.primaries()
             for node in nodes { try await node.ping() }

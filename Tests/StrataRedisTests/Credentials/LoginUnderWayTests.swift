@@ -15,6 +15,7 @@ struct LoginUnderWayTests {
         configuration.connectTimeout = .seconds(20)
         configuration.commandTimeout = .seconds(20)
         configuration.redisBudget = .seconds(20)
+        configuration.healthWindow = .seconds(60)
         configuration.reconnectDelay = .milliseconds(1) ... .seconds(1_000)
         return configuration
     }

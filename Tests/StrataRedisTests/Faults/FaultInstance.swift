@@ -13,7 +13,7 @@ struct FaultInstance {
         _ url: String,
         _ keyspace: Keyspace,
         _ source: CountingSource,
-        options: LeaseOptions = LeaseOptions(),
+        options: LeaseOptions = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600)),
         _ adjust: (inout RedisConfiguration) -> Void = { _ in }
     ) async throws {
         base = try Instance(url, keyspace, adjust)

@@ -45,7 +45,8 @@ struct HolderFaultTests {
     @Test("killed while it fetches: another takes over when the lease has run out")
     func killedInTheFetch() async throws {
         try await RedisServer.withServer { server in
-            let holder = try await Holder(server.url, keyspace, lease: 3_000)
+            // Long enough for a busy machine to renew it in time.
+            let holder = try await Holder(server.url, keyspace, lease: 8_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)
@@ -58,11 +59,11 @@ struct HolderFaultTests {
     func killedInRenewal() async throws {
         try await RedisServer.withServer { server in
             // Long enough for a busy machine to renew it in time.
-            let holder = try await Holder(server.url, keyspace, lease: 6_000)
+            let holder = try await Holder(server.url, keyspace, lease: 9_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             // Longer than a lease that is renewed once.
-            let end = try await other.level.redis.time() + .milliseconds(8_400)
+            let end = try await other.level.redis.time() + .milliseconds(12_600)
             while try await other.level.redis.time() < end {
                 #expect(try await other.level.redis.exists(names.lease) == 1)
             }
@@ -123,7 +124,7 @@ struct HolderFaultTests {
     )
     func stoppedPastTheLease() async throws {
         try await RedisServer.withServer { server in
-            let holder = try await Holder(server.url, keyspace, lease: 3_000)
+            let holder = try await Holder(server.url, keyspace, lease: 8_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)

@@ -121,7 +121,7 @@ struct LinkFaultTests {
             let stale = try await staleness(of: one, since: .now)
             #expect(stale <= bound)
             // It was the buffer, and nothing that the link was told.
-            #expect(one.base.changes.contains(.untrusted))
+            await one.base.wait { $0.contains(.untrusted) }
             FaultFigures.tell(
                 29,
                 ["stale for ms": stale.milliseconds, "bound ms": bound.milliseconds, "wrong values": 0]

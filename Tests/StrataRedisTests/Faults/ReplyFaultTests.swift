@@ -72,6 +72,7 @@ struct ReplyFaultTests {
             var configuration = try RedisConfiguration.patient(proxy.url)
             configuration.connectTimeout = .milliseconds(500)
             let redis = try RedisClient(configuration)
+            while (try? await redis.ping()) == nil { try await nextTurn() }
             for key in 0..<50 {
                 try await redis.set(RedisKey("key \(key)"), Array(FaultTraffic.value(of: "key \(key)").utf8))
             }

@@ -30,7 +30,8 @@ struct SourceFaultTests {
     @Test("one that hangs holds its key for as long as it is renewed at most; ended late, it stores nothing")
     func hangs() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .seconds(4), renewalLimit: .seconds(2))
+            // Long enough for the other to find it held on a busy machine.
+            let options = LeaseOptions(duration: .seconds(10), renewalLimit: .seconds(5))
             let long = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             let one = try await FaultInstance(server.url, keyspace, slow, options: options)
             let other = try await FaultInstance(server.url, keyspace, quick, options: long)
@@ -96,7 +97,11 @@ struct SourceFaultTests {
     @Test("failures in a row are counted, and each doubles the time without a further try")
     func counted() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(failureBackOff: .seconds(10) ... .seconds(1_000))
+            let options = LeaseOptions(
+                duration: .seconds(60),
+                renewalLimit: .seconds(600),
+                failureBackOff: .seconds(10) ... .seconds(1_000)
+            )
             slow.fail(true)
             slow.gate.open()
             // The fifth failure, whose time is over.
@@ -175,6 +180,8 @@ struct SourceFaultTests {
                 }
             }
             for round in 0..<30 {
+                let before = flushed.withLock { $0 }
+                while flushed.withLock({ $0 }) == before { try await nextTurn() }
                 quick.set("fetched \(round)")
                 try await other.cache.remove("k")
                 #expect(try await other.cache.get("k") == "fetched \(round)")

@@ -92,7 +92,7 @@ struct WireFaultTests {
 
     @Test("the connection ends anywhere within a large reply: the whole value or none", arguments: Cut.allCases)
     func cut(_ cut: Cut) async throws {
-        try await with { service, _, proxy in
+        try await with({ $0.beIn(patience: .seconds(20)) }) { service, _, proxy in
             var random = SplitMix64.announced("a reply that is cut")
             let value = FaultTraffic.value(of: String(repeating: "x", count: 5_000))
             try await service.redis.set("large", Array(value.utf8))

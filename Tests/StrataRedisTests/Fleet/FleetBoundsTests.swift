@@ -11,9 +11,9 @@ struct FleetBoundsTests {
     /// Lists an instance with these bytes as its record.
     private func list(_ redis: RedisClient, _ number: String, _ record: [UInt8]?, end: String? = nil) async throws {
         let now = try await redis.time().saturatedNanoseconds / 1_000_000
-        let words = ["HSET", keyspace.instances.description, number, end ?? String(now + 10_000)]
+        let words = ["HSET", keyspace.instances.description, number, end ?? String(now + 600_000)]
         _ = try await redis.send(words.map { Array($0.utf8) })
-        if let record { try await redis.set(keyspace.record(of: number), record, expiringIn: .seconds(10)) }
+        if let record { try await redis.set(keyspace.record(of: number), record, expiringIn: .seconds(600)) }
     }
 
     private func record(_ name: String) -> InstanceRecord {
@@ -109,8 +109,8 @@ struct FleetBoundsTests {
             for number in 0..<1200 {
                 let digits = String(number, radix: 16)
                 let name = String(repeating: "0", count: 16 - digits.count) + digits
-                words += [name, String(now + 100_000)]
-                try await redis.set(keyspace.record(of: name), record("web-\(number)").bytes, expiringIn: .seconds(100))
+                words += [name, String(now + 600_000)]
+                try await redis.set(keyspace.record(of: name), record("web-\(number)").bytes, expiringIn: .seconds(600))
             }
             _ = try await redis.send(words.map { Array($0.utf8) })
             let inspector = FleetInspector(redis, keyspace)

@@ -267,7 +267,7 @@ struct FleetMemberTests {
         let cluster = try await TestCluster.shared()
         let keyspace = Keyspace(TestServer.uniqueName())
         let one = try ClusterInstance(cluster, keyspace) { $0.instanceName = "web-1/7" }
-        try await one.level.ready(within: .seconds(20))
+        try await one.level.ready(within: .seconds(60))
         let member = FleetMember()
         let memory = MemoryLevel<String, String>(limit: .entries(10))
         let cache = memory.compose(one.level)

@@ -22,21 +22,24 @@ struct HibernationServiceTests {
         return cache
     }
 
+    /// No machine is too slow for them.
+    private let limits = HibernationLimits(duration: .seconds(600))
+
     @Test("graceful shutdown writes the file, and a cancellation does not")
     func ends() async throws {
         let folder = try ScratchFolder()
         let cache = try await cache()
-        let task = Task { await HibernationService(cache, to: folder.file).run() }
+        let task = Task { await HibernationService(cache, to: folder.file, limits: limits).run() }
         task.cancel()
         await task.value
         #expect(folder.names.isEmpty)
         await testGracefulShutdown { trigger in
-            async let service: Void = HibernationService(cache, to: folder.file).run()
+            async let service: Void = HibernationService(cache, to: folder.file, limits: limits).run()
             trigger.triggerGracefulShutdown()
             await service
         }
         #expect(folder.names == ["cache.warm"])
-        #expect(try await cache.restore(from: folder.file).held == 1)
+        #expect(try await cache.restore(from: folder).held == 1)
     }
 
     @Test("a failure is logged, and nothing fails")

@@ -22,10 +22,19 @@ struct KilledWriterTests {
             try await one.kill()
             try await other.kill()
             let cache = MemoryLevel<Int, String>(limit: .entries(3_000)).compose(Source { _ in "fetched" })
-            let report = try await cache.restore(from: folder.file, codec: .text, unconfirmedUpTo: .seconds(600))
+            let report = try await cache.restore(
+                from: folder.file,
+                codec: .text,
+                unconfirmedUpTo: .seconds(600),
+                within: .seconds(600)
+            )
             #expect(report.hasFile && report.isWhole && report.unreadable == 0 && report.restored == 3_000)
             for key in [0, 17, 2_999] { #expect(cache.resident(key, at: .coarse)?.value.hasPrefix("\(key) x") == true) }
-            try await cache.hibernate(to: folder.file, codec: .text)
+            try await cache.hibernate(
+                to: folder.file,
+                codec: .text,
+                limits: HibernationLimits(duration: .seconds(600))
+            )
             #expect(folder.names == ["cache.warm"])
         }
     }

@@ -14,7 +14,9 @@ extension RestorationTests {
             _ = try await hibernated(server)
             try await server.kill()
             let other = try instance(server)
-            await #expect(throws: RedisError.self) { try await other.restore(from: folder, within: .milliseconds(50)) }
+            await #expect(throws: RedisError.self) {
+                try await other.cache.restore(from: folder.file, within: .milliseconds(50))
+            }
             #expect(other.memory.statistics.entries == 0 && folder.names == ["cache.warm"])
             try await server.restart(keepingData: false)
             // It came back without what it had.
@@ -48,8 +50,14 @@ extension RestorationTests {
             try await other.listen()
             func outcomes() async throws -> [EntryConfirmation] { try await other.level.confirm(held) }
             #expect(try await outcomes().allSatisfy { if case .holds = $0 { true } else { false } })
-            other.level.shared.gate.setTrustedUntil(.distantPast)
-            #expect(try await outcomes().allSatisfy { if case .unknown = $0 { true } else { false } })
+            let gate = other.level.shared.gate
+            var untrusted: [EntryConfirmation]
+            repeat {
+                gate.setTrustedUntil(.distantPast)
+                untrusted = try await outcomes()
+                // An answer on the link may have brought trust back meanwhile.
+            } while gate.trustedUntil != .distantPast
+            #expect(untrusted.allSatisfy { if case .unknown = $0 { true } else { false } })
             // Another kind of entry, other tags and no stamp are not what Redis holds.
             let odd = [
                 HeldEntry("k0", version: versions[0], isAbsence: true, tags: ["tag of k0"]),

@@ -6,17 +6,6 @@ import Testing
 
 @testable import StrataRedis
 
-/// What an instance does at its end, and the next one at its beginning.
-extension Instance {
-    func hibernate(to folder: ScratchFolder) async throws -> HibernationReport {
-        try await cache.hibernate(to: folder.file)
-    }
-
-    func restore(from folder: ScratchFolder, within limit: Duration = .seconds(60)) async throws -> RestorationReport {
-        try await cache.restore(from: folder.file, within: limit)
-    }
-}
-
 @Suite("Memory over Redis, hibernated and read back", .timeLimit(.minutes(5)))
 struct RestorationTests {
     let keyspace = Keyspace(TestServer.uniqueName())
@@ -46,13 +35,13 @@ struct RestorationTests {
         func cache() throws -> Composed<MemoryLevel<String, String>, Wrapped> {
             let redis = try RedisClient(RedisConfiguration.patient(server.url))
             let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
-            return MemoryLevel(limit: .entries(100)).compose(wrap(level.fetching { "value of \($0)" }))
+            return MemoryLevel(limit: .entries(100)).compose(wrap(level.fetching(.lasting) { "value of \($0)" }))
         }
         let (one, other) = (try cache(), try cache())
         try await one.readyToConfirm(within: .seconds(60))
         _ = try await one.get(keys)
-        #expect(try await one.hibernate(to: folder.file).written == keys.count)
-        return try await other.restore(from: folder.file, within: .seconds(60)).restored
+        #expect(try await one.hibernate(to: folder).written == keys.count)
+        return try await other.restore(from: folder).restored
     }
 
     @Test("entries come back also where something lies around the level in Redis")
@@ -232,9 +221,9 @@ struct RestorationTests {
             let one = try cache()
             try await one.lower.ready()
             try await one.set("v", for: "k")
-            #expect(try await one.hibernate(to: folder.file).written == 1)
+            #expect(try await one.hibernate(to: folder).written == 1)
             let other = try cache()
-            #expect(try await other.restore(from: folder.file).restored == 1)
+            #expect(try await other.restore(from: folder).restored == 1)
             let entry = try #require(try await other.upper.entry(for: "k", ReadRequest()))
             #expect(MonotonicInstant.now.duration(to: entry.freshUntil) <= .seconds(20))
             #expect(entry.staleUntil > entry.freshUntil)
@@ -253,7 +242,7 @@ struct RestorationTests {
                 )
                 let cache = MemoryLevel<String, String>(limit: .entries(9))
                     .compose(
-                        level.fetching { key in
+                        level.fetching(.lasting) { key in
                             _ = fetches.next()
                             return key == "none" ? nil : "v"
                         }
@@ -264,10 +253,10 @@ struct RestorationTests {
             try await one.lower.level.ready()
             _ = try await one.get(["none", "k"])
             try await one.upper.set("of this process", for: "own")
-            let written = try await one.hibernate(to: folder.file)
+            let written = try await one.hibernate(to: folder)
             #expect(written.written == 2 && written.unconfirmable == 1)
             let (other, fetches) = try cache()
-            #expect(try await other.restore(from: folder.file).restored == 2)
+            #expect(try await other.restore(from: folder).restored == 2)
             #expect(other.resident("k", at: .coarse)?.value == "v")
             #expect(try await other.get("none") == nil)
             #expect(fetches.withLock { $0 } == 0)
@@ -284,22 +273,22 @@ struct RestorationTests {
             let first = memory().compose(try level())
             try await first.lower.ready()
             try await first.set("v", for: "k")
-            try await first.hibernate(to: folder.file)
+            #expect(try await first.hibernate(to: folder).written == 1)
             let erased = memory().compose(try level().normalized())
-            #expect(try await erased.restore(from: folder.file).restored == 1)
+            #expect(try await erased.restore(from: folder).restored == 1)
             #expect(erased.resident("k", at: .coarse)?.value == "v")
             let three = memory().compose(memory()).compose(try level())
-            #expect(try await three.restore(from: folder.file).restored == 1)
+            #expect(try await three.restore(from: folder).restored == 1)
             #expect(three.resident("k", at: .coarse)?.value == "v")
             let nested = memory().compose(memory().compose(try level().fetching { _ in "other" }))
-            #expect(try await nested.restore(from: folder.file).restored == 1)
+            #expect(try await nested.restore(from: folder).restored == 1)
             let unheard = memory().compose(try level(.none))
-            #expect(try await unheard.restore(from: folder.file).restored == 1)
+            #expect(try await unheard.restore(from: folder).restored == 1)
             // Kept for as long as anything is that was read without a link.
-            let bounded = memory().compose(try level(.lifetime(.seconds(5))))
-            #expect(try await bounded.restore(from: folder.file).restored == 1)
+            let bounded = memory().compose(try level(.lifetime(.seconds(200))))
+            #expect(try await bounded.restore(from: folder).restored == 1)
             let entry = try #require(try await bounded.upper.entry(for: "k", ReadRequest()))
-            #expect(MonotonicInstant.now.duration(to: entry.freshUntil) <= .seconds(5))
+            #expect(MonotonicInstant.now.duration(to: entry.freshUntil) <= .seconds(200))
             // Values of another type are not those that Redis holds.
             let transformed = MemoryLevel<String, Int>(limit: .entries(9))
                 .compose(try level().transformValues(TwoWayTransformer({ $0.count }, inverse: { String($0) })))
@@ -374,15 +363,17 @@ struct RestorationTests {
             try await one.cache.set("v", for: key, tags: ["tag of \(key)"])
             try await one.keeps("v", for: key)
         }
-        _ = try await one.cache.hibernate(to: folder.file)
+        _ = try await one.cache.hibernate(to: folder)
         try await one.cache.remove("key-1")
         try await one.cache.set("new", for: "key-2")
         try await one.cache.invalidate(tag: "tag of key-3")
         let other = try ClusterInstance(cluster, keyspace)
-        let report = try await other.cache.restore(from: folder.file, within: .seconds(60))
+        let report = try await other.cache.restore(from: folder)
         #expect(report.restored + report.unconfirmed >= 57 && report.restored <= 57)
         for key in ["key-1", "key-2", "key-3"] { #expect(other.remembers(key) == nil) }
         guard report.unconfirmed == 0 else { return }
+        // On a busy machine a link may be late for a moment, and memory serves nothing meanwhile.
+        try await other.trusts("key-9")
         #expect(other.remembers("key-9") == "v")
         try await one.cache.set("newer", for: "key-9")
         try await other.forgets("key-9")

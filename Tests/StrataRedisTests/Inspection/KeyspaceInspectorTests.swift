@@ -164,7 +164,7 @@ struct KeyspaceInspectorTests {
             let level = RedisLevel<String, String>(cache.redis, keyspace: cache.keyspace(), codec: .text)
             let (begun, began) = AsyncStream<Void>.makeStream()
             let (released, release) = AsyncStream<Void>.makeStream()
-            let fetching = level.fetching { _ in
+            let fetching = level.fetching(.lasting) { _ in
                 began.finish()
                 for await _ in released {}
                 return "old"

@@ -15,7 +15,7 @@ struct BesideTests {
 
     private func instance(of server: RedisServer) throws -> FetchingLevel<String, String> {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-            .fetching { [source] _ in try await source.fetch() }
+            .fetching(.lasting) { [source] _ in try await source.fetch() }
     }
 
     enum Change: CaseIterable {
@@ -69,7 +69,7 @@ struct BesideTests {
             quick.set("quick")
             quick.gate.open()
             let other = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-                .fetching { _ in try await quick.fetch() }
+                .fetching(.lasting) { _ in try await quick.fetch() }
             let lead = Task { try await one.get("k") }
             await source.gate.arrivals()
             #expect(try await other.get("k", Self.beside) == "quick")
@@ -104,7 +104,7 @@ struct BesideTests {
         try await RedisServer.withServer { server in
             let calls = Locked<[Set<String>]>([])
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-                .fetchingSeveral { (keys: [String]) in
+                .fetchingSeveral(.lasting) { (keys: [String]) in
                     calls.withLock { $0.append(Set(keys)) }
                     return Dictionary(uniqueKeysWithValues: keys.map { ($0, "value of \($0)") })
                 }
@@ -125,7 +125,7 @@ struct BesideTests {
             // Without a link no number comes by itself.
             let redis = try TestServer.client(of: server)
             let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
-                .fetching { "value of \($0)" }
+                .fetching(.lasting) { "value of \($0)" }
             let request = ReadRequest(options: Self.beside)
             if together {
                 #expect(

@@ -18,7 +18,8 @@ private final class BlockingSource: Sendable {
     }
 }
 
-@Suite("A source that blocks its thread", .timeLimit(.minutes(5)))
+// One after the other: on few cores several blocked threads would be all that there are.
+@Suite("A source that blocks its thread", .serialized, .timeLimit(.minutes(5)))
 struct BlockingSourceTests {
     private let source = BlockingSource()
     private let policy = FreshnessPolicy(hardTimeout: .milliseconds(20))
@@ -47,7 +48,7 @@ struct BlockingSourceTests {
             codec: .text,
             freshness: policy
         )
-        let cache = level.fetching { [source] _ in source.fetch() }
+        let cache = level.fetching(.lasting) { [source] _ in source.fetch() }
         try await expectTimeout(cache)
         if isReachable { #expect(try await level.get("k") == "value") }
     }

@@ -87,7 +87,11 @@ struct CallSourceTests {
     @Test("the source's error reaches all who wait as it is; other instances learn its type, and do not ask")
     func failure() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(failureBackOff: .seconds(600) ... .seconds(600))
+            let options = LeaseOptions(
+                duration: .seconds(60),
+                renewalLimit: .seconds(600),
+                failureBackOff: .seconds(600) ... .seconds(600)
+            )
             let (one, two) = (try level(of: server, options: options), try level(of: server, options: options))
             try await one.level.listens()
             source.fail(true)
@@ -235,8 +239,10 @@ struct CallSourceTests {
 
     @Test("without Redis a call's source answers, once for all callers of the process; a read without one misses")
     func outage() async throws {
-        let level = RedisLevel<String, String>(try RedisClient("redis://127.0.0.1:1"), keyspace: keyspace)
-            .fetchingPerCall()
+        var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
+        // For how long callers join what has begun while nothing tells of changes.
+        configuration.linkPingTimeout = .seconds(60)
+        let level = RedisLevel<String, String>(try RedisClient(configuration), keyspace: keyspace).fetchingPerCall()
         #expect(try await level.get("k") == nil)
         let tasks = (0..<10).map { _ in Task { try await get(level, from: source) } }
         await source.gate.arrivals()
@@ -250,7 +256,7 @@ struct CallSourceTests {
     func inPlaceOfTheBound() async throws {
         try await RedisServer.withServer { server in
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
-                .fetchingSeveral { keys in Dictionary(keys.map { ($0, "bound") }) { first, _ in first } }
+                .fetchingSeveral(.lasting) { keys in Dictionary(keys.map { ($0, "bound") }) { first, _ in first } }
             source.gate.open()
             #expect(try await get(level, from: source) == "value")
             #expect(try await level.get("l") == "bound")

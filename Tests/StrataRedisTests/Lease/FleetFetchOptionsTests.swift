@@ -102,7 +102,7 @@ struct FleetFetchOptionsTests {
             let seen = Shared<[TaskPriority]>([])
             let (one, other) = (
                 RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-                    .fetching { _ in
+                    .fetching(.lasting) { _ in
                         seen.withLock { $0.append(Task.currentPriority) }
                         return "value"
                     }, try instance(of: server)
@@ -128,7 +128,8 @@ struct FleetFetchOptionsTests {
     func notModified() async throws {
         try await RedisServer.withServer { server in
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-            let cache = level.fetching { _, context in context.old == nil ? .value("v", tags: ["own"]) : .notModified()
+            let cache = level.fetching(.lasting) { _, context in
+                context.old == nil ? .value("v", tags: ["own"]) : .notModified()
             }
             _ = try await cache.get("k")
             #expect(try await cache.get("k", ReadOptions(source: .always, tags: ["read"])) == "v")

@@ -44,7 +44,7 @@ struct ForeignLeaseTests {
 
     private func instance(
         of server: RedisServer,
-        options: LeaseOptions = LeaseOptions()
+        options: LeaseOptions = .lasting
     ) throws -> FetchingLevel<String, String> {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
             .fetching(options) { [source] _ in try await source.fetch() }
@@ -108,14 +108,19 @@ struct ForeignLeaseTests {
         try await RedisServer.withServer { server in
             source.fail(true)
             source.gate.open()
-            let cache = try instance(of: server)
+            let options = LeaseOptions(
+                duration: .seconds(60),
+                renewalLimit: .seconds(600),
+                failureBackOff: .milliseconds(100) ... .seconds(600)
+            )
+            let cache = try instance(of: server, options: options)
             // Its back-off is over.
             let record = Record(testDescription: "", bytes: Array("F\(number):x".utf8), milliseconds: 30_000)
             try await put(record, server)
             await #expect(throws: CountingSource.Failure()) { try await cache.get("k") }
             // In the back-off this process tells the same, and others that the source has failed.
             await #expect(throws: CountingSource.Failure()) { try await cache.get("k") }
-            let other = try instance(of: server)
+            let other = try instance(of: server, options: options)
             let error = await #expect(throws: CacheError.self) { try await other.get("k") }
             #expect(error?.code == .sourceFailed)
         }

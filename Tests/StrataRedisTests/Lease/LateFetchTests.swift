@@ -88,7 +88,7 @@ struct LateFetchTests {
             )
             func level() throws -> FetchingLevel<String, String> {
                 RedisLevel(try TestServer.client(of: server), keyspace: keyspace, freshness: policy)
-                    .fetching { [source] _ in try await source.fetch() }
+                    .fetching(.lasting) { [source] _ in try await source.fetch() }
             }
             let (cache, other) = (memory.compose(try level()), try level())
             #expect(try await cache.get("k") == "value")
@@ -119,7 +119,7 @@ struct LateFetchTests {
                 keyspace: keyspace,
                 freshness: policy
             )
-            .fetching { [source] _ in try await source.fetch() }
+            .fetching(.lasting) { [source] _ in try await source.fetch() }
             try await cache.set("old", for: "k")
             let level = cache.level
             while try await level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
@@ -141,7 +141,7 @@ struct LateFetchTests {
                 keyspace: keyspace,
                 freshness: FreshnessPolicy(hardTimeout: nil)
             )
-            .fetching { [source] _ in try await source.fetch() }
+            .fetching(.lasting) { [source] _ in try await source.fetch() }
             let cache = memory.compose(level)
             try await memory.store(old, for: "k")
             for options in [

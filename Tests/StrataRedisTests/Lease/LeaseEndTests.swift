@@ -77,20 +77,25 @@ struct LeaseEndTests {
     func lostEnd() async throws {
         let asked = AsyncGate()
         let ends = Locked(0)
-        let server = try await ScriptedServer.start(answering: { command, _ in
+        let owing = Locked<Set<Int>>([])
+        let server = try await ScriptedServer.start(answering: { command, connection in
             switch command[0] {
             case "EVALSHA":
+                owing.withLock { _ = $0.insert(connection) }
                 asked.open()
                 return []
             case "EVAL":
                 ends.withLock { $0 += 1 }
                 return ends.withLock { $0 < 3 } ? [.reset] : [.send(text: ":0\r\n")]
-            default: return [.send(text: "+PONG\r\n")]
+            default:
+                // It would be taken for the answer that the script is owed.
+                return owing.withLock { $0.contains(connection) } ? [] : [.send(text: "+PONG\r\n")]
             }
         })
         var configuration = try RedisConfiguration.patient(server.url)
         configuration.commandTimeout = .seconds(600)
         configuration.redisBudget = .seconds(600)
+        configuration.healthWindow = .seconds(600)
         let redis = try RedisClient(configuration)
         let call = Task { [keyspace, names] in
             try await Lease.readOrLead(redis, keyspace, names, duration: .seconds(600), replacing: nil)
@@ -167,7 +172,11 @@ struct LeaseEndTests {
     func order() async throws {
         let scripts = Locked<[(connection: Int, text: String)]>([])
         let server = try await ScriptedServer.start(answering: { command, connection in
-            guard ["EVAL", "EVALSHA"].contains(command[0]) else { return [.send(text: "+PONG\r\n")] }
+            guard ["EVAL", "EVALSHA"].contains(command[0]) else {
+                // Where a script is owed an answer, this would be taken for it.
+                let isOwing = scripts.withLock { $0.contains { $0.connection == connection } }
+                return isOwing ? [] : [.send(text: "+PONG\r\n")]
+            }
             scripts.withLock { $0.append((connection, command[1])) }
             return []
         })

@@ -25,13 +25,14 @@ struct OutcomeTests {
     func value() async throws {
         try await RedisServer.withServer { server in
             let cache = try level(server)
-                .fetching { _, _ in
+                .fetching(.lasting) { _, _ in
                     .value("v", lifetime: Self.long, tags: ["a", "b"])
                 }
             #expect(try await cache.get("k") == "v")
             let found = try #require(try await envelope(cache.level, "k"))
             #expect(found.tags == ["a", "b"])
-            #expect((900_000...1_010_000).contains(found.freshUntil - found.storedAt))
+            // The time of storing is told a little early, on a busy machine by seconds, and never late.
+            #expect((900_000...1_060_000).contains(found.freshUntil - found.storedAt))
             #expect(found.staleUntil - found.freshUntil == 500_000)
             let left = try #require(try await level(server).entry(for: "k", ReadRequest())?.freshUntil)
             #expect(MonotonicInstant.now.duration(to: left) > .seconds(900))
@@ -42,7 +43,7 @@ struct OutcomeTests {
     func nothing() async throws {
         try await RedisServer.withServer { server in
             let cache = try level(server)
-                .fetching { key, _ in
+                .fetching(.lasting) { key, _ in
                     key == "absent" ? .absent(lifetime: EntryLifetime(freshFor: .seconds(77))) : .doNotStore("once")
                 }
             #expect(try await cache.get("absent") == nil)
@@ -61,7 +62,7 @@ struct OutcomeTests {
             let text = String(repeating: "long ", count: 100_000)
             try await level.set(text, for: "k", lifetime: Self.short)
             let before = try #require(try await envelope(level, "k"))
-            let cache = level.fetching { _, context in
+            let cache = level.fetching(.lasting) { _, context in
                 #expect(context.old == text)
                 #expect(context.age != nil)
                 return .notModified()
@@ -73,8 +74,8 @@ struct OutcomeTests {
             let after = try #require(try await envelope(level, "k"))
             #expect(after.payload == before.payload)
             #expect(after.version != before.version)
-            // The time of storing is told a little early, never late.
-            #expect((300_000...310_000).contains(after.freshUntil - after.storedAt))
+            // As above.
+            #expect((300_000...360_000).contains(after.freshUntil - after.storedAt))
             let left = try await level.redis.timeToLive(of: keyspace.names(for: "k".keyBytes).value)
             guard case .remaining(let time) = left else { return #expect(Bool(false), "no time to live") }
             #expect(time > .seconds(800))
@@ -96,7 +97,7 @@ struct OutcomeTests {
             let policy = FreshnessPolicy(staleIfError: .seconds(600))
             let level = try level(server, policy)
             let other = try self.level(server, policy)
-            let cache = level.fetching { key, _ in
+            let cache = level.fetching(.lasting) { key, _ in
                 if key == "removed" { try await other.remove(key) } else { try await other.set("newer", for: key) }
                 return .notModified()
             }
@@ -117,7 +118,7 @@ struct OutcomeTests {
             let level = try level(server, FreshnessPolicy(staleIfError: .seconds(600)))
             let theirs = Array("no envelope, but long enough to have a header and a stamp".utf8)
             let name = keyspace.names(for: "k".keyBytes).value
-            let cache = level.fetching { [level] _, _ in
+            let cache = level.fetching(.lasting) { [level] _, _ in
                 try await level.redis.set(name, theirs)
                 return .notModified()
             }
@@ -140,7 +141,7 @@ struct OutcomeTests {
             let fleet = try (0..<3)
                 .map { _ in
                     try level(server)
-                        .fetching { _, _ in
+                        .fetching(.lasting) { _, _ in
                             count.increment()
                             return .failure(Busy(), retryAfter: .seconds(1000))
                         }
@@ -168,7 +169,7 @@ struct OutcomeTests {
         try await RedisServer.withServer { server in
             let count = SharedCount()
             let cache = try level(server)
-                .fetching { _, _ in
+                .fetching(.lasting) { _, _ in
                     count.increment()
                     return .value("new")
                 }

@@ -19,7 +19,7 @@ struct SchemaRollTests {
             source.gate.open()
             try await level(server, schema: 1).set("old", for: "k")
             let fleet = try (0..<2)
-                .map { _ in try level(server, schema: 2).fetching { [source] _ in try await source.fetch() } }
+                .map { _ in try level(server, schema: 2).fetching(.lasting) { [source] _ in try await source.fetch() } }
             for _ in 0..<3 { for instance in fleet { #expect(try await instance.get("k") == "value") } }
             #expect(source.calls == 1)
             #expect(fleet.reduce(0) { $0 + $1.level.statistics.stores } == 1)
@@ -31,10 +31,10 @@ struct SchemaRollTests {
         try await RedisServer.withServer { server in
             source.gate.open()
             source.set(nil)
-            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            let older = try level(server, schema: 1).fetching(.lasting) { [source] _ in try await source.fetch() }
             #expect(try await older.get("k") == nil)
             source.set("value")
-            let cache = try level(server, schema: 2).fetching { [source] _ in try await source.fetch() }
+            let cache = try level(server, schema: 2).fetching(.lasting) { [source] _ in try await source.fetch() }
             for _ in 0..<3 { #expect(try await cache.get("k") == "value") }
             #expect(source.calls == 2)
         }
@@ -46,7 +46,7 @@ struct SchemaRollTests {
             source.gate.open()
             let newer = try level(server, schema: 2)
             try await newer.set("new", for: "k", tags: ["t"])
-            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            let older = try level(server, schema: 1).fetching(.lasting) { [source] _ in try await source.fetch() }
             for _ in 0..<3 { #expect(try await older.get("k") == "value") }
             #expect(source.calls == 3)
             #expect(try await newer.get("k") == "new")
@@ -62,7 +62,11 @@ struct SchemaRollTests {
         case tag, clear, time, damage
     }
 
-    private func end(_ way: End, _ newer: RedisLevel<String, String>) async throws {
+    private func end(
+        _ way: End,
+        _ newer: RedisLevel<String, String>,
+        for older: RedisLevel<String, String>
+    ) async throws {
         let name = keyspace.names(for: "k".keyBytes).value
         switch way {
         case .tag: try await newer.invalidate(tag: "t")
@@ -73,7 +77,10 @@ struct SchemaRollTests {
                 let lifetime = EntryLifetime(freshFor: .milliseconds(100), staleFor: .zero)
                 try await newer.set("new", for: "k", lifetime: lifetime)
             } while try await !newer.redis.expire(name, in: .seconds(600))
-            try await Task.pause(for: .milliseconds(300))
+            // Until it is over by the older one's reading of the server's clock.
+            while (try? await older.touch("k", lifetime: EntryLifetime(freshFor: .seconds(60)))) == nil {
+                try await nextTurn()
+            }
         case .damage:
             var bytes = try #require(try await newer.redis.get(name))
             bytes[bytes.count - 1] ^= 1
@@ -95,13 +102,18 @@ struct SchemaRollTests {
                 let cache: AnyLevel<String, String> =
                     filling
                     ? older.compose(ClosureFetcher { [source] _ in try await source.fetch() }).normalized()
-                    : older.fetching { [source] _ in try await source.fetch() }.normalized()
+                    : older.fetching(.lasting) { [source] _ in try await source.fetch() }.normalized()
                 let options = filling ? ReadOptions() : ReadOptions(skipsReading: [.redis])
                 #expect(try await cache.get("k", options) == "value")
+                await cache.drain(within: .seconds(60))
                 #expect(older.statistics.stores == 0, "\(way): a value of a newer release was replaced")
-                try await end(way, newer)
+                try await end(way, newer, for: older)
                 #expect(try await older.touch("k", lifetime: EntryLifetime(freshFor: .seconds(60))) == false)
-                #expect(try await cache.get("k", options) == "value")
+                try await untilStored(in: older) {
+                    let found = try await cache.get("k", options)
+                    #expect(found == "value")
+                    await cache.drain(within: .seconds(60))
+                }
                 #expect(older.statistics.stores == 1, "\(way), \(filling)")
                 #expect(try await older.get("k") == "value")
             }
@@ -115,7 +127,7 @@ struct SchemaRollTests {
             let redis = try TestServer.client(of: server)
             let newer = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .json, schema: 2)
             try await newer.set("new", for: "k")
-            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            let older = try level(server, schema: 1).fetching(.lasting) { [source] _ in try await source.fetch() }
             #expect(try await older.get("k") == "value")
             #expect(older.level.statistics.stores == 0)
             #expect(try await newer.get("k") == "new")

@@ -64,19 +64,41 @@ struct StaleFetchingTests {
 
     @Test("a value in demand is fetched anew before its end, by one instance of the fleet, and no caller waits")
     func early() async throws {
+        let clock = ManualClock()
         try await RedisServer.withServer { server in
             // With such a β any read in the second half of the lifetime may be the one.
-            let policy = FreshnessPolicy(freshFor: .seconds(8), jitter: 0, earlyRefresh: 1e6)
-            let fleet = try (0..<3).map { _ in try instance(of: server, freshness: policy) }
+            let policy = FreshnessPolicy(freshFor: .seconds(3_600), jitter: 0, earlyRefresh: 1e6)
+            let fleet = try (0..<3)
+                .map { _ in
+                    try clock.driving {
+                        RedisLevel<String, String>(
+                            try TestServer.client(of: server),
+                            keyspace: keyspace,
+                            freshness: policy
+                        )
+                        .fetching(.lasting) { [source] _ in
+                            // What takes no time is not fetched early.
+                            try clock.advance(by: .seconds(1))
+                            return try await source.fetch()
+                        }
+                    }
+                }
+            for instance in fleet {
+                try await instance.level.listens()
+                // What one stores and the other reads at once must not seem to come from the future.
+                let clock = instance.level.serverClock
+                repeat { try await clock.readAnew() } while clock.error > 100_000_000
+            }
             source.gate.open()
             #expect(try await fleet[0].get("k") == "value")
             let entry = try #require(try await fleet[0].level.entry(for: "k", ReadRequest()))
             #expect(entry.refreshAt < entry.freshUntil)
             source.set("new")
+            // Its end stays far away.
+            try clock.advance(by: .seconds(3_150))
             while source.calls < 2 {
                 for instance in fleet { #expect(["value", "new"].contains(try await instance.get("k"))) }
             }
-            #expect(MonotonicInstant.now < entry.freshUntil)
             for instance in fleet { await instance.drain(within: .seconds(30)) }
             #expect(source.calls == 2)
             #expect(try await fleet[2].get("k") == "new")
@@ -92,6 +114,7 @@ struct StaleFetchingTests {
             #expect(try await cache.get("k") == "old")
             #expect(try await cache.get("k") == "old")
             // Another instance does not wait either: the first one fetches.
+            await source.gate.arrivals()
             #expect(try await other.get("k") == "old")
             source.gate.open()
             await cache.drain(within: .seconds(30))
@@ -104,7 +127,11 @@ struct StaleFetchingTests {
     @Test("a failing source: stale values for the whole fleet, and the source is asked once per back-off")
     func failing() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(failureBackOff: .seconds(600) ... .seconds(600))
+            let options = LeaseOptions(
+                duration: .seconds(60),
+                renewalLimit: .seconds(600),
+                failureBackOff: .seconds(600) ... .seconds(600)
+            )
             let fleet = try (0..<3)
                 .map { _ in
                     try instance(of: server, options: options, freshness: stale(revalidate: false))
@@ -152,20 +179,43 @@ struct StaleFetchingTests {
 
     @Test("past the hard timeout the stale value of Redis is served: alone, in a crowd, in a batch, by its own limit")
     func hardTimeoutWithOld() async throws {
+        let clock = ManualClock()
         try await RedisServer.withServer { server in
             var policy = stale(revalidate: false)
             policy.hardTimeout = .seconds(3)
-            let cache = try instance(of: server, freshness: policy)
-            try await writeOld(cache)
-            let (value, trace) = try await cache.getWithTrace("k")
+            let cache = try clock.driving { try instance(of: server, freshness: policy) }
+            try await cache.set("old", for: "k")
+            try clock.advance(by: .seconds(60))
+            // Limits pass when all callers wait for the fetch, and no earlier: what a read does before takes its time.
+            func pass(callers: Int) async throws {
+                while cache.waiting < callers || cache.fetches.waiting == 0 { try await nextTurn() }
+                try clock.advance(by: .seconds(4))
+            }
+            // A read joins none that is about to end.
+            func settle() async throws {
+                while cache.flights.count > 0 || cache.fetches.waiting > 0 { try await nextTurn() }
+            }
+            let single = Task { try await cache.getWithTrace("k") }
+            try await pass(callers: 1)
+            let (value, trace) = try await single.value
             #expect(value == "old" && trace.staleReason == .late, "\(trace)")
+            try await settle()
             let crowd = (0..<4).map { _ in Task { try await cache.get("k") } }
+            try await pass(callers: 4)
             for caller in crowd { #expect(try await caller.value == "old") }
-            #expect(try await cache.get(["k"]) == ["old"])
-            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(2_900))) == "old")
+            try await settle()
+            let batch = Task { try await cache.get(["k"]) }
+            try await pass(callers: 1)
+            #expect(try await batch.value == ["old"])
+            try await settle()
+            let limited = Task { try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(2_900))) }
+            try await pass(callers: 0)
+            #expect(try await limited.value == "old")
+            try await settle()
             // Memory that has nothing joins the read below.
-            let composed = MemoryLevel<String, String>(limit: .entries(10)).compose(cache)
+            let composed = clock.driving { MemoryLevel<String, String>(limit: .entries(10)).compose(cache) }
             let joining = (0..<4).map { _ in Task { try await composed.get("k") } }
+            try await pass(callers: 4)
             for caller in joining { #expect(try await caller.value == "old") }
             source.gate.open()
             await cache.drain(within: .seconds(30))

@@ -69,12 +69,19 @@ struct ManyKeysTests {
     func twice() async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try level(of: server), try level(of: server))
-            let cache = one.compose(ClosureFetcher { (key: String) in "of \(key)" })
+            let cache = one.compose(ClosureFetcher { (key: String) in "of \(key)" }, fillWaitLimit: .seconds(60))
+            var lost = one.statistics.refusedStores
             for key in (0..<50).map({ "key-\($0)" }) {
+                let (begin, before) = (MonotonicInstant.now, one.statistics.refusedStores)
                 #expect(try await cache.get([key, key]) == ["of \(key)", "of \(key)"])
-                #expect(try await other.get(key) == "of \(key)")
+                let refused = one.statistics.refusedStores - before
+                if refused > 0, mayLoseFill(since: begin) {
+                    lost += refused
+                } else {
+                    #expect(try await other.get(key) == "of \(key)")
+                }
             }
-            #expect(one.statistics.refusedStores == 0)
+            #expect(one.statistics.refusedStores == lost)
         }
     }
 }

@@ -64,7 +64,7 @@ struct RedisCodecTests {
         let redis = try await TestServer.client()
         let level = level(redis, .text.protected(by: Self.bound))
         let source = Locked(0)
-        let cache = level.fetching { _, _ -> FetchOutcome<String> in
+        let cache = level.fetching(.lasting) { _, _ -> FetchOutcome<String> in
             source.withLock { $0 += 1 }
             return .absent()
         }
@@ -111,7 +111,7 @@ struct RedisCodecTests {
         let shared = level(redis, .cbor)
         let counter = FetchCounter()
         let cache = memory.compose(
-            shared.fetching { key in
+            shared.fetching(.lasting) { key in
                 counter.add()
                 return key.uppercased()
             }

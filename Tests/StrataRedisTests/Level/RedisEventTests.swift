@@ -23,7 +23,7 @@ struct RedisEventTests {
         try await RedisServer.withServer { server in
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
             let memory = MemoryLevel<String, String>(limit: .entries(10))
-            let cache = memory.compose(level.fetching { $0 == "none" ? nil : "value" })
+            let cache = memory.compose(level.fetching(.lasting) { $0 == "none" ? nil : "value" })
             let kinds: Set<CacheEvent.Kind> = [.hit, .miss, .fetchBegan, .fetchEnded, .storeRefused]
             var events = cache.observe(kinds).makeAsyncIterator()
             try await level.ready(within: .seconds(60))

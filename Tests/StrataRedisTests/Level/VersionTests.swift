@@ -24,7 +24,7 @@ struct VersionTests {
             let source = ClosureFetcher<String, String> { _ in "fetched" }
             switch self {
             case .plain: return memory.compose(level).normalized()
-            case .fetching: return memory.compose(level.fetching { _ in "fetched" }).normalized()
+            case .fetching: return memory.compose(level.fetching(.lasting) { _ in "fetched" }).normalized()
             case .wrapped:
                 let wrapped = level.conditioned { _ in true }.pooled().collecting().capped(4).retry().normalized()
                 return memory.compose(wrapped).normalized()
@@ -38,8 +38,8 @@ struct VersionTests {
                             )
                     )
                     .normalized()
-            case .aboveSource: return memory.compose(level.compose(source)).normalized()
-            case .belowSource: return memory.compose(level).compose(source).normalized()
+            case .aboveSource: return memory.compose(level.compose(source, fillWaitLimit: .seconds(60))).normalized()
+            case .belowSource: return memory.compose(level).compose(source, fillWaitLimit: .seconds(60)).normalized()
             }
         }
     }
@@ -92,8 +92,11 @@ struct VersionTests {
     )
     func read(_ shape: Shape) async throws {
         try await withVersions(of: shape) { cache, versions in
+            let begin = MonotonicInstant.now
             #expect(try await cache.get("k") == "fetched")
             let versions = try await versions()
+            // On a busy machine the right to fill may be lost: then neither has it.
+            if shape != .fetching, versions[1] == nil, mayLoseFill(since: begin) { return }
             #expect(versions[0] != nil && versions[0] != EntryVersion.none && versions[0] == versions[1])
         }
     }

@@ -160,7 +160,12 @@ struct CallTermsTests {
         let redis = try await TestServer.client()
         let level = RedisLevel<Int, Int>(redis, keyspace: Keyspace(TestServer.uniqueName()))
         let calls = Locked(0)
-        let cache = level.fetching(LeaseOptions(failureBackOff: .seconds(600) ... .seconds(600))) { _ in
+        let options = LeaseOptions(
+            duration: .seconds(60),
+            renewalLimit: .seconds(600),
+            failureBackOff: .seconds(600) ... .seconds(600)
+        )
+        let cache = level.fetching(options) { _ in
             calls.withLock { $0 += 1 }
             throw Failure()
         }

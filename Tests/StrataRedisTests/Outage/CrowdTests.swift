@@ -11,11 +11,11 @@ struct CrowdTests {
         try await RedisServer.withServer { server in
             // As a service has it, but that a machine may stand still for seconds.
             var configuration = try RedisConfiguration(url: server.url)
-            configuration.connectTimeout = .seconds(20)
-            configuration.healthWindow = .seconds(20)
-            configuration.redisBudget = .seconds(20)
-            configuration.commandTimeout = .seconds(20)
-            configuration.breaker.slowAfter = .seconds(20)
+            configuration.connectTimeout = .seconds(100)
+            configuration.healthWindow = .seconds(100)
+            configuration.redisBudget = .seconds(100)
+            configuration.commandTimeout = .seconds(100)
+            configuration.breaker.slowAfter = .seconds(100)
             let redis = try RedisClient(configuration)
             let level = RedisLevel<Int, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
             try await level.ready(within: .seconds(60))

@@ -16,6 +16,7 @@ struct InvalidationReplayTests {
         configuration.commandTimeout = .seconds(20)
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
+        configuration.healthWindow = .seconds(20)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         adjust(&configuration)
         return try RedisClient(configuration)
@@ -182,14 +183,15 @@ struct InvalidationReplayTests {
             // Not as a replica: that one would be left, and be tried again on a new connection.
             try await server.command("CONFIG", "SET", "min-replicas-to-write", "1")
             await #expect(throws: RedisError.self) { try await level.invalidate(tag: "red") }
-            // It is not tried again while the test lasts.
-            redis.outage.replay.stop()
+            // It is not tried again while the test lasts: what has been tried has its answer when the PING has.
+            await redis.outage.replay.finish(by: .distantPast, redis)
+            try await redis.ping()
             try await server.command("CONFIG", "SET", "min-replicas-to-write", "0")
 
             #expect(try await level.get("plain") == "fine")
             #expect(try await level.get("red") == nil)
             #expect(try await level.get(["red", "plain"]) == [nil, "fine"])
-            let cache = level.fetching { _ in "new" }
+            let cache = level.fetching(.lasting) { _ in "new" }
             #expect(try await cache.get("red") == "new")
             #expect(level.statistics.uncoordinatedFetches == 0)
             #expect(try await self.level(try client(server.url)).get("red") == "new", "stored for all")
@@ -258,8 +260,7 @@ struct InvalidationReplayTests {
             let log = LogRecorder()
             var configuration = try RedisConfiguration(url: server.url)
             (configuration.username, configuration.password) = ("half", Secret("pw"))
-            configuration.commandTimeout = .seconds(20)
-            configuration.redisBudget = .seconds(20)
+            configuration.beIn(patience: .seconds(20))
             let redis = try RedisClient(configuration, logger: log.logger)
             let forbidden = RedisLevel<String, String>(redis, keyspace: "forbidden", codec: .text)
             for key in 0..<300 { await #expect(throws: RedisError.self) { try await forbidden.remove("\(key)") } }
@@ -268,7 +269,7 @@ struct InvalidationReplayTests {
             try await cancelRemoval(of: "k", level, server)
             #expect(redis.outageStatistics.pendingInvalidations == 301)
             try await server.resume()
-            let end = Task { if atEnd { await redis.shutDown(within: .seconds(50)) } }
+            let end = Task { if atEnd { await redis.shutDown(within: .seconds(200)) } }
             let name = String(decoding: keyspace.names(for: "k".keyBytes).value.bytes, as: UTF8.self)
             while try await server.command("EXISTS", name).integer == 1 { try await nextTurn() }
             #expect(redis.outageStatistics.pendingInvalidations >= 300)
@@ -327,16 +328,14 @@ struct InvalidationReplayTests {
             let log = LogRecorder()
             for mends in [true, false] {
                 var configuration = try RedisConfiguration(url: server.url)
-                configuration.connectTimeout = .seconds(10)
-                configuration.commandTimeout = .seconds(20)
-                configuration.redisBudget = .seconds(20)
+                configuration.beIn(patience: .seconds(20))
                 let redis = try RedisClient(configuration, logger: log.logger)
                 let level = level(redis)
                 try await level.set("old", for: "k")
                 try await server.command("REPLICAOF", "127.0.0.1", "1")
                 await #expect(throws: RedisError.self) { try await level.remove("k") }
                 if mends { try await server.command("REPLICAOF", "NO", "ONE") }
-                await redis.shutDown(within: mends ? .seconds(20) : .milliseconds(1))
+                await redis.shutDown(within: mends ? .seconds(60) : .milliseconds(1))
                 #expect(try await server.command("DBSIZE").integer == (mends ? 0 : 1) + 1, "and the marks")
                 if !mends { try await server.command("REPLICAOF", "NO", "ONE") }
             }

@@ -26,7 +26,7 @@ struct LateWriteTests {
         configuration.commandTimeout = budget
         configuration.connectTimeout = .seconds(20)
         configuration.linkPingTimeout = .seconds(60)
-        configuration.healthWindow = .seconds(3)
+        configuration.healthWindow = .seconds(8)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         let fleet = Fleet(
             proxy: proxy,
@@ -119,7 +119,7 @@ struct LateWriteTests {
     )
     func update() async throws {
         try await RedisServer.withServer { server in
-            let fleet = try await fleet(of: server, budget: .seconds(12))
+            let fleet = try await fleet(of: server, budget: .seconds(20))
             _ = try await fleet.writer.update("warm") { _ in "value" }
             _ = try await fleet.writer.update("cold") { old in
                 fleet.proxy.stall(.toServer, of: .live)

@@ -159,7 +159,7 @@ struct OutageTests {
     @Test("a server without memory: what it has is still served, what it has not comes from the source, removals work")
     func outOfMemory() async throws {
         try await RedisServer.withServer { server in
-            let cache = try cache(server.url) { $0.redisBudget = .seconds(20) }
+            let cache = try cache(server.url, .lasting) { $0.redisBudget = .seconds(20) }
             #expect(try await cache.get("k") == "source k")
             try await server.command("CONFIG", "SET", "maxmemory", "1")
             try await ask(cache, until: .open, .lease)
@@ -181,7 +181,7 @@ struct OutageTests {
     @Test("a replica: reads are served, fetches are not shared; as a primary it is as before")
     func readOnly() async throws {
         try await RedisServer.withServer { server in
-            let cache = try cache(server.url) { $0.redisBudget = .seconds(20) }
+            let cache = try cache(server.url, .lasting) { $0.redisBudget = .seconds(20) }
             #expect(try await cache.get("k") == "source k")
             try await server.command("REPLICAOF", "127.0.0.1", "1")
             try await ask(cache, until: .open, .lease)
@@ -215,7 +215,7 @@ struct OutageTests {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
             try proxy.admit(.refuse)
-            let cache = try cache(proxy.url) { $0.redisBudget = .seconds(20) }
+            let cache = try cache(proxy.url, .lasting) { $0.redisBudget = .seconds(20) }
             try await ask(cache, until: .open)
             try proxy.admit(.accept)
             try await ask(cache, until: .closed)
@@ -230,7 +230,7 @@ struct OutageTests {
     func fetchLimit() async throws {
         let crowd = Crowd()
         let gate = AsyncGate()
-        let redis = try RedisClient("redis://127.0.0.1:1")
+        let redis = try TestServer.client(of: "redis://127.0.0.1:1")
         let cache = RedisLevel<Int, String>(redis, keyspace: keyspace)
             .fetching(LeaseOptions(fetchLimit: 4)) { key in
                 try await crowd.visit { try await gate.pass() }
@@ -248,7 +248,7 @@ struct OutageTests {
 
     @Test("commands that are sent directly are neither refused nor counted")
     func rawCommands() async throws {
-        let redis = try RedisClient("redis://127.0.0.1:1")
+        let redis = try TestServer.client(of: "redis://127.0.0.1:1")
         for _ in 0..<50 { await #expect(throws: RedisError.self) { try await redis.ping() } }
         #expect(!redis.outageStatistics.isImpaired)
         let level = RedisLevel<String, String>(redis, keyspace: keyspace)

@@ -92,6 +92,9 @@ struct ProviderEvictionTests {
         let place = try await ProviderPlace(backing)
         try await place.cache(policy).set("two", for: Release(schema: 2))
         let one = try await place.cache(policy)
+        // Only what is seen to be stale is refreshed.
+        let key = ProviderRecord.Key(Release(schema: 2))
+        while try await one.levels.current(key)?.entry?.isFresh(at: .now) == true { try await nextTurn() }
         let refreshes = CountedLoader()
         #expect(try await one.value(of: Release(schema: 1), orLoad: refreshes.load("one")) == "one")
         // The refresh of what is stale, and the load of what cannot be read.

@@ -57,7 +57,8 @@ final class ProviderPlace: Sendable {
                 redis,
                 keyspace: Keyspace(name),
                 freshness: freshness,
-                leases: LeaseOptions(failureBackOff: failureBackOff)
+                // Longer than this process stands still beside other load: what is fetched without a lease is not kept.
+                leases: LeaseOptions(duration: .seconds(60), failureBackOff: failureBackOff)
             )
         #if Disk
         case .disk:
@@ -74,7 +75,9 @@ final class ProviderPlace: Sendable {
                     undecodable: .miss
                 ),
                 memory: .entries(10_000),
-                over: Source.perCall(freshness: freshness, failureBackOff: failureBackOff)
+                over: Source.perCall(freshness: freshness, failureBackOff: failureBackOff),
+                // What was loaded is in the file when the call returns, however late the disk is.
+                fillWaitLimit: .seconds(60)
             )
         #endif
         }

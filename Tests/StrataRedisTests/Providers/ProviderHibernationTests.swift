@@ -49,7 +49,7 @@ struct ProviderHibernationTests {
                 codec: .records.protected(by: mask)
             )
             try await level.ready(within: .seconds(60))
-            return ProviderCache(over: level.fetchingPerCall())
+            return ProviderCache(over: level.fetchingPerCall(LeaseOptions(duration: .seconds(60))))
         }
         let one = try await cache()
         #expect(try await one.value(of: Greeting(id: 0)) { "hello" } == "hello")

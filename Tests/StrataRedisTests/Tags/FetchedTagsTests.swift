@@ -107,7 +107,7 @@ struct FetchedTagsTests {
                 MemoryLevel(limit: .entries(10))
                     .compose(
                         RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
-                            .fetching { _, _ in
+                            .fetching(options) { _, _ in
                                 let value = found.withLock { $0 }
                                 if held.withLock({ $0 }) { try await gate.pass() }
                                 return .found(value, tags: ["t"])
@@ -158,7 +158,7 @@ struct FetchedTagsTests {
                 keyspace: keyspace,
                 freshness: policy
             )
-            .fetching { [source] _, _ in try await source.fetch() }
+            .fetching(options) { [source] _, _ in try await source.fetch() }
             #expect(try await level.get("k") == "old")
             while try await level.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true {
                 try await nextTurn()

@@ -208,6 +208,8 @@ struct InvalidationPromiseTests {
             #expect(try await one.cache.touch("l"))
             proxy.resume()
             try await heard(one, other.level.shared.tags.asOf)
+            // The other one is told of the change, too.
+            while other.remembers("k") == "newer" { try await other.redis.ping() }
             for instance in [one, other] {
                 #expect(try await instance.cache.get("k") == "new")
                 #expect(try await instance.cache.get("l") == "newer")

@@ -35,7 +35,7 @@ extension RedisReplication {
         _ adjust: (inout RedisConfiguration) -> Void = { _ in }
     ) throws -> Instance {
         try Instance(url ?? self.url, keyspace) { configuration in
-            configuration.sentinels?.timeout = .seconds(2)
+            configuration.sentinels?.timeout = .seconds(10)
             configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(50)
             configuration.linkPingTimeout = .seconds(10)
             adjust(&configuration)
@@ -53,13 +53,17 @@ extension RedisServer {
             else {
                 continue
             }
-            try await command("CLIENT", "KILL", "ID", String(id.dropFirst(3)))
+            do {
+                try await command("CLIENT", "KILL", "ID", String(id.dropFirst(3)))
+            } catch let error as HarnessError where error.code == .errorReply {
+                // It has left meanwhile.
+            }
         }
     }
 
     /// Whether a client of ours has asked this server for anything that names this key.
     func wasAskedByClient(about key: String) async throws -> Bool {
-        let entries = try await command("SLOWLOG", "GET", "100000").elements ?? []
+        let entries = try await command("SLOWLOG", "GET", "100000", within: .seconds(60)).elements ?? []
         return entries.contains { entry in
             // number, time, duration, arguments, client's address, client's name
             guard let parts = entry.elements, parts.count > 5, parts[5].text.hasPrefix("strata@") else { return false }

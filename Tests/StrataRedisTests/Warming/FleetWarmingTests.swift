@@ -90,6 +90,8 @@ struct FleetWarmingTests {
                     try await withMember(of: instances[2]) {
                         var report = FleetWarmingReport()
                         while report.answered < 2 {
+                            // What one of them alone has named is not there any more.
+                            try await instances[2].memory.removeAll()
                             report = try await instances[2].cache
                                 .warm(fromInstancesOf: instances[2].level, options(10))
                         }
@@ -263,12 +265,15 @@ struct FleetWarmingTests {
     func rate() async throws {
         let number = QuestionNumber()
         let listener = FleetListener(of: number)
+        let began = MonotonicInstant.now
         for _ in 0..<50 {
             listener.event(FleetQuestion.hottest(9, of: [number]).message(QuestionNumber()), nil)
             listener.event(FleetQuestion.hottest(9, of: [QuestionNumber()]).message(QuestionNumber()), nil)
         }
         for _ in 0..<50 { listener.event(FleetQuestion.key([7]).message(QuestionNumber()), nil) }
         listener.finish()
+        // One may end in between, and more where this process stands still.
+        let seconds = Int(began.duration(to: .now).components.seconds) + 2
         var (hottest, others) = (0, 0)
         for await (question, _) in listener.questions {
             if case .hottest(_, let meant) = question {
@@ -278,8 +283,7 @@ struct FleetWarmingTests {
                 others += 1
             }
         }
-        // A second may end in between.
-        #expect((FleetListener.hottestRate...2 * FleetListener.hottestRate).contains(hottest))
+        #expect((FleetListener.hottestRate...seconds * FleetListener.hottestRate).contains(hottest))
         #expect(hottest + others >= FleetListener.rate)
     }
 }

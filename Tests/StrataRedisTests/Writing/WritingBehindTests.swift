@@ -49,7 +49,11 @@ struct RedisWritingBehindTests {
 
     func reader(_ instance: ListInstance) -> Reader {
         let source = source
-        return instance.memory.compose(instance.level.fetching { (key: String) in try await source.read(key) })
+        return instance.memory
+            .compose(
+                instance.level
+                    .fetching(LeaseOptions(duration: .seconds(60))) { (key: String) in try await source.read(key) }
+            )
     }
 
     /// Two instances that write behind, and read from the source what Redis has not got.

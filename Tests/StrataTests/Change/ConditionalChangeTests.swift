@@ -38,11 +38,11 @@ struct ConditionalChangeTests {
     @Test("lifetime and tags are those that are named; without freshness nothing is kept")
     func lifetime() async throws {
         let start = MonotonicInstant.coarse
-        let lifetime = EntryLifetime(freshFor: .seconds(5), staleFor: .seconds(3))
+        let lifetime = EntryLifetime(freshFor: .seconds(50), staleFor: .seconds(30))
         #expect(try await memory.setIfAbsent(1, for: "k", lifetime: lifetime, tags: ["t"]) == nil)
         let found = try #require(try await memory.entry(for: "k", ReadRequest()))
-        #expect(start.duration(to: found.freshUntil) < .seconds(30))
-        #expect(found.freshUntil.duration(to: found.staleUntil) == .seconds(3))
+        #expect(start.duration(to: found.freshUntil) < .seconds(90))
+        #expect(found.freshUntil.duration(to: found.staleUntil) == .seconds(30))
         // Compared and set, it keeps both.
         #expect(try await memory.compareAndSet("k", from: 1, to: 2))
         let kept = try #require(try await memory.entry(for: "k", ReadRequest()))

@@ -55,7 +55,8 @@ struct UpdateTests {
     func conflict() async throws {
         try await memory.set(1, for: "k")
         var seen: [Int?] = []
-        try await memory.update("k") { old in
+        // The default limit would let a machine that stands still for two seconds end it.
+        try await memory.update("k", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await memory.set(10, for: "k") }
             return (old ?? 0) + 1
@@ -64,14 +65,14 @@ struct UpdateTests {
         #expect(try await memory.get("k") == 11)
         // So are a removal, and a value where there was none.
         seen = []
-        try await memory.update("k") { old in
+        try await memory.update("k", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await memory.remove("k") }
             return (old ?? 0) + 1
         }
         #expect(seen == [11, nil])
         seen = []
-        try await memory.update("new") { old in
+        try await memory.update("new", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await memory.set(5, for: "new") }
             return (old ?? 0) + 1
@@ -135,9 +136,9 @@ struct UpdateTests {
         #expect(abs(kept.freshUntil.duration(to: entry.freshUntil).saturatedNanoseconds) < 100_000_000)
         #expect(abs(kept.staleUntil.duration(to: entry.staleUntil).saturatedNanoseconds) < 100_000_000)
         #expect(kept.age(at: start).map { $0 > .seconds(9) } == true)
-        try await memory.update("k", lifetime: EntryLifetime(freshFor: .seconds(5)), tags: ["b"]) { $0 }
+        try await memory.update("k", lifetime: EntryLifetime(freshFor: .seconds(20)), tags: ["b"]) { $0 }
         let named = try #require(try await memory.entry(for: "k", ReadRequest()))
-        #expect(named.tags == ["b"] && start.duration(to: named.freshUntil) < .seconds(30))
+        #expect(named.tags == ["b"] && start.duration(to: named.freshUntil) < .seconds(50))
         try await memory.invalidate(tag: "a")
         #expect(try await memory.get("k") == 2)
         // A lifetime of nothing removes.
@@ -167,7 +168,7 @@ struct UpdateTests {
     func invalidatedMeanwhile() async throws {
         try await memory.set(1, for: "k", tags: ["t"])
         var seen: [Int?] = []
-        try await memory.update("k") { old in
+        try await memory.update("k", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await memory.invalidate(tag: "t") }
             return (old ?? 100) + 1
@@ -238,7 +239,7 @@ struct UpdateTests {
         try await cache.set(1, for: "t", tags: ["t"])
         try await cache.invalidate(tag: "t")
         var seen: [Int?] = []
-        try await cache.update("t", tags: ["u"]) { old in
+        try await cache.update("t", tags: ["u"], within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await cache.invalidate(tag: "u") }
             return 2
@@ -254,7 +255,7 @@ struct UpdateTests {
         let cache = memory.compose(ClosureFetcher { _ in 5 })
         try await cache.set(1, for: "k")
         var seen: [Int?] = []
-        try await cache.update("k") { old in
+        try await cache.update("k", within: .seconds(60)) { old in
             seen.append(old)
             if seen.count == 1 { try await cache.remove("k") }
             return (old ?? 0) + 1

@@ -65,6 +65,9 @@ private final class ScriptedShared: CacheLevel, ConfirmingLevel {
 
 @Suite("What a level that is shared says of hibernated entries", .timeLimit(.minutes(5)))
 struct ConfirmingTests {
+    /// For as long as it takes on a busy machine.
+    private static let limits = HibernationLimits(duration: .seconds(600))
+
     private let folder: ScratchFolder
     private let shared = ScriptedShared()
 
@@ -77,7 +80,7 @@ struct ConfirmingTests {
     private func hibernated(_ keys: [String]) async throws {
         let one = cache()
         _ = try await one.get(keys)
-        #expect(try await one.hibernate(to: folder.file).written == keys.count)
+        #expect(try await one.hibernate(to: folder.file, limits: Self.limits).written == keys.count)
     }
 
     @Test("levels around one that confirms hand that on")
@@ -90,11 +93,11 @@ struct ConfirmingTests {
         #expect(!confirms(MemoryLevel<String, String>(limit: .entries(5)).retry()))
         let cache = MemoryLevel<String, String>(limit: .entries(50)).compose(shared.retry())
         _ = try await cache.get(["a"])
-        #expect(try await cache.hibernate(to: folder.file).written == 1)
+        #expect(try await cache.hibernate(to: folder.file, limits: Self.limits).written == 1)
         let shared = shared
         shared.answer { held in held.map { shared.holding($0) } }
         let other = MemoryLevel<String, String>(limit: .entries(50)).compose(shared.retry())
-        #expect(try await other.restore(from: folder.file).restored == 1)
+        #expect(try await other.restore(from: folder.file, within: Self.limits.duration).restored == 1)
     }
 
     @Test("each answer has its count, and only what is held is kept")
@@ -113,7 +116,7 @@ struct ConfirmingTests {
             }
         }
         let other = cache()
-        let report = try await other.restore(from: folder.file)
+        let report = try await other.restore(from: folder.file, within: Self.limits.duration)
         #expect(report.restored == 1 && report.changed == 1 && report.invalidated == 1)
         #expect(report.expired == 1 && report.unconfirmed == 1 && report.left == 0)
         #expect(other.upper.hottest(9) == ["e"])
@@ -128,7 +131,7 @@ struct ConfirmingTests {
             held.map { shared.holding($0, freshFor: $0.key == "a" ? .seconds(1 << 40) : .seconds(-1)) }
         }
         let other = cache()
-        let report = try await other.restore(from: folder.file)
+        let report = try await other.restore(from: folder.file, within: Self.limits.duration)
         #expect(report.restored == 1 && report.expired == 1)
         let entry = try #require(try await other.upper.entry(for: "a", ReadRequest()))
         #expect(MonotonicInstant.now.duration(to: entry.staleUntil) <= .seconds(600))
@@ -149,7 +152,7 @@ struct ConfirmingTests {
             }
         }
         let other = cache()
-        let report = try await other.restore(from: folder.file)
+        let report = try await other.restore(from: folder.file, within: Self.limits.duration)
         #expect(report.restored == 1 && report.changed == 2)
         #expect(other.upper.hottest(9) == ["c"])
     }
@@ -164,16 +167,18 @@ struct ConfirmingTests {
             return held.map { shared.holding($0) }
         }
         let other = cache()
-        let report = try await other.restore(from: folder.file)
+        let report = try await other.restore(from: folder.file, within: Self.limits.duration)
         #expect(shared.questions.map(\.count) == [500, 500, 200])
         #expect(report.restored == 700 && report.unconfirmed == 500 && report.failure is ScriptedShared.Failure)
         // An answer to other questions is none.
         shared.answer { held in held.dropLast().map { shared.holding($0) } }
-        #expect(try await cache().restore(from: folder.file).unconfirmed == 1_200)
+        #expect(try await cache().restore(from: folder.file, within: Self.limits.duration).unconfirmed == 1_200)
         // What takes too long is left, and said to be.
         let late = try await cache().restore(from: folder.file, within: .zero)
         #expect(late.left == 1_200 && late.restored == 0 && late.isWhole)
         shared.answer { _ in throw CancellationError() }
-        await #expect(throws: CancellationError.self) { try await cache().restore(from: folder.file) }
+        await #expect(throws: CancellationError.self) {
+            try await cache().restore(from: folder.file, within: Self.limits.duration)
+        }
     }
 }

@@ -26,12 +26,12 @@ struct PlainProcess: Sendable {
             )
     }
 
-    /// Hibernates at a moment of the wall clock.
+    /// Hibernates at a moment of the wall clock, for as long as that takes on a busy machine.
     @discardableResult
     func hibernate(
         to folder: ScratchFolder,
         at wallTime: Int64 = 1_000_000,
-        limits: HibernationLimits = HibernationLimits(),
+        limits: HibernationLimits = HibernationLimits(duration: .seconds(600)),
         codec: Codec<String> = .text
     ) async throws -> HibernationReport {
         try await cache.hibernate(to: folder.file, codec: codec, limits: limits, wallTime: wallTime)
@@ -134,9 +134,9 @@ struct HibernationTests {
         #expect(try await tooOld.restore(from: folder, after: 61_000, upTo: .seconds(60)).expired == 1)
         try await one.hibernate(to: folder)
         let other = PlainProcess()
-        #expect(try await other.restore(from: folder, after: 50_000, upTo: .seconds(60)).restored == 1)
+        #expect(try await other.restore(from: folder, after: 50_000, upTo: .seconds(100)).restored == 1)
         let entry = try #require(try await other.cache.upper.entry(for: "a", ReadRequest()))
-        #expect(MonotonicInstant.now.duration(to: entry.staleUntil) <= .seconds(10))
+        #expect(MonotonicInstant.now.duration(to: entry.staleUntil) <= .seconds(50))
         #expect(try #require(entry.age(at: .now)) >= .seconds(50))
     }
 
@@ -255,13 +255,15 @@ struct HibernationTests {
         let keys = (0..<60).map { "k\($0)" }
         _ = try await one.cache.get(keys)
         for _ in 0..<8 { for key in keys[40..<50] { _ = try await one.cache.get(key) } }
-        let report = try await one.hibernate(to: folder, limits: HibernationLimits(entries: 20))
+        let limits = HibernationLimits(entries: 20, duration: .seconds(600))
+        let report = try await one.hibernate(to: folder, limits: limits)
         #expect(report.written == 20 && report.left == 40)
         let other = PlainProcess()
         try await other.restore(from: folder)
         for key in keys[40..<50] { #expect(other.remembers(key) != nil) }
         #expect(other.cache.upper.hottest(20) == Array(one.cache.upper.hottest(20)))
-        let small = try await one.hibernate(to: folder, limits: HibernationLimits(bytes: 1_000))
+        let few = HibernationLimits(bytes: 1_000, duration: .seconds(600))
+        let small = try await one.hibernate(to: folder, limits: few)
         #expect(small.bytes <= 1_000 && small.written > 2 && small.written + small.left == 60)
         #expect(try folder.bytes().count == small.bytes)
         let none = try await one.hibernate(to: folder, limits: HibernationLimits(duration: .zero))
@@ -324,7 +326,7 @@ struct HibernationTests {
         }
         let one = cache()
         _ = try await one.get([Place(row: 1), Place(row: 2)])
-        try await one.hibernate(to: folder.file, codec: .text)
+        try await one.hibernate(to: folder.file, codec: .text, limits: HibernationLimits(duration: .seconds(600)))
         let code = await hibernationCode {
             try await cache().restore(from: folder.file, codec: .text, unconfirmedUpTo: .seconds(60))
         }

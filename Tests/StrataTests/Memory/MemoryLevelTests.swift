@@ -158,8 +158,8 @@ struct MemoryLevelTests {
         let gate = FillGate()
         var entry = Entry(
             .value(1),
-            freshUntil: now.advanced(by: .seconds(10)),
-            staleUntil: now.advanced(by: .seconds(20)),
+            freshUntil: now.advanced(by: .seconds(100)),
+            staleUntil: now.advanced(by: .seconds(200)),
             version: .random(),
             tags: ["x", "y"],
             fetchDuration: .microseconds(1234),
@@ -177,7 +177,7 @@ struct MemoryLevelTests {
         entry.isSuspect = false
         try await level.store(entry, for: "a")
         #expect(level.resident("a", at: now)?.ticket == entry.ticket)
-        let absence = Entry<Int>(.absent, freshUntil: now.advanced(by: .seconds(10)), origin: .memory)
+        let absence = Entry<Int>(.absent, freshUntil: now.advanced(by: .seconds(100)), origin: .memory)
         try await level.store(absence, for: "a")
         #expect(try await level.entry(for: "a", ReadRequest()) == absence)
         #expect(level.resident("a", at: now) == nil)

@@ -137,11 +137,11 @@ struct FetchOptionsTests {
     @Test("an absence gets the tags and keeps its lifetime; what is unchanged gets tags, too")
     func otherOutcomes() async throws {
         let absent = memory.compose(
-            Source<String, String> { _, _ in .absent(lifetime: EntryLifetime(freshFor: .seconds(7))) }
+            Source<String, String> { _, _ in .absent(lifetime: EntryLifetime(freshFor: .seconds(70))) }
         )
         _ = try await absent.get("none", ReadOptions(tags: ["t"], lifetime: EntryLifetime(freshFor: .seconds(5_000))))
         let entry = try #require(try await memory.entry(for: "none", ReadRequest()))
-        #expect(entry.tags == ["t"] && MonotonicInstant.now.duration(to: entry.freshUntil) < .seconds(8))
+        #expect(entry.tags == ["t"] && MonotonicInstant.now.duration(to: entry.freshUntil) < .seconds(80))
         let fetch = Fetch<String, String>(Adjustable(FreshnessPolicy())) { _, _ in .notModified() }
         let old = Entry<String>(.value("old"), tags: ["t"])
         func use(_ tags: [String]) async throws -> (Fetched<String>.Use, [String]?) {
@@ -197,9 +197,9 @@ struct FetchOptionsTests {
     @Test("a closure without a policy goes by the read's tags and lifetime")
     func closure() async throws {
         let cache = memory.compose(ClosureFetcher { key in key })
-        _ = try await cache.get("k", ReadOptions(tags: ["t"], lifetime: EntryLifetime(freshFor: .seconds(5))))
+        _ = try await cache.get("k", ReadOptions(tags: ["t"], lifetime: EntryLifetime(freshFor: .seconds(50))))
         let entry = try #require(try await memory.entry(for: "k", ReadRequest()))
-        #expect(entry.tags == ["t"] && MonotonicInstant.now.duration(to: entry.freshUntil) < .seconds(6))
+        #expect(entry.tags == ["t"] && MonotonicInstant.now.duration(to: entry.freshUntil) < .seconds(60))
         #expect(try await cache.get("l", ReadOptions(lifetime: EntryLifetime(freshFor: .zero))) == "l")
         #expect(try await memory.get("l") == nil)
     }

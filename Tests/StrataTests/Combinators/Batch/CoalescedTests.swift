@@ -10,13 +10,14 @@ struct CoalescedTests {
     @Test("reads of one moment are one read of several keys, each key once; a later one is another")
     func together() async throws {
         let clock = ManualClock()
-        let cache = clock.driving { below.collecting(within: .seconds(3)) }
+        // Windows end by themselves, too: this one does not while reads are still coming.
+        let cache = clock.driving { below.collecting(within: .seconds(600)) }
         func get(_ keys: [String]) async throws -> [Int?] {
             let reads = keys.map { key in Task { () async throws -> Int? in try await cache.get(key) } }
             while cache.waiting < keys.count { try await nextTurn() }
             // A waiting read may not have begun to wait for the window's end.
             while clock.sleeping == 0 { try await nextTurn() }
-            try clock.advance(by: .seconds(3))
+            try clock.advance(by: .seconds(600))
             var values: [Int?] = []
             for read in reads { values.append(try await read.value) }
             return values
@@ -117,11 +118,14 @@ struct CoalescedTests {
 
     @Test("a caller who is cancelled leaves alone")
     func cancelled() async throws {
-        let cache = below.collecting(within: .seconds(1))
+        let cache = below.collecting(within: .seconds(3_600), upTo: 3)
         let first = Task { try await cache.get("a") }
         let second = Task { try await cache.get("b") }
+        while cache.waiting < 2 { try await nextTurn() }
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
+        // The third key fills the window.
+        #expect(try await cache.get("c") == 3)
         #expect(try await second.value == 2)
     }
 

@@ -46,13 +46,13 @@ struct FetchLimiterLimitTests {
 
     @Test("a source takes a new policy and a new limit for what it fetches from then on")
     func source() async throws {
-        let source = Source<Int, Int>(freshness: FreshnessPolicy(freshFor: .seconds(10), jitter: 0), limit: 2) { $0 }
+        let source = Source<Int, Int>(freshness: FreshnessPolicy(freshFor: .seconds(100), jitter: 0), limit: 2) { $0 }
         let cache = MemoryLevel<Int, Int>(limit: .entries(10)).compose(source)
         let before = try #require(try await cache.entry(for: 1, ReadRequest()))
         source.freshness = FreshnessPolicy(freshFor: .seconds(1_000), jitter: 0)
         source.limit = 5
         let after = try #require(try await cache.entry(for: 2, ReadRequest()))
-        #expect(before.storedAt.duration(to: before.freshUntil) == .seconds(10))
+        #expect(before.storedAt.duration(to: before.freshUntil) == .seconds(100))
         #expect(after.storedAt.duration(to: after.freshUntil) == .seconds(1_000))
         #expect(source.limit == 5 && cache.policy?.freshFor == .seconds(1_000))
         // What is kept keeps its lifetime.

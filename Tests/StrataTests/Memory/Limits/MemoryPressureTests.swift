@@ -16,9 +16,15 @@ struct MemoryPressureTests {
         try write("low 0\nhigh \(high)\nmax \(max)\noom \(oom)\noom_kill 0\noom_group_kill 0\n")
     }
 
+    /// A monitor that looks once an hour, and so not by itself while a test runs.
     private func monitor(every period: Duration = .seconds(3600)) -> MemoryPressureMonitor {
         MemoryPressureMonitor(MemoryPressureSource(folder: folder.path), every: period)
     }
+
+    private func hours(_ count: Int) -> Duration { .seconds(3600 * count) }
+
+    /// So many thousandths of an hour in microseconds, as the kernel counts stalls.
+    private func total(_ thousandths: Int) -> Int { 3_600_000 * thousandths }
 
     @Test("A175 a level that subscribed is told once of each pressure, and not cleared")
     func subscribed() throws {
@@ -42,13 +48,13 @@ struct MemoryPressureTests {
     @Test("files that could not be read once have not grown from zero since")
     func unreadable() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
-        let stalls = "some avg10=0 total=9000000\nfull avg10=0 total=5000000\n"
+        let stalls = "some avg10=0 total=\(total(9_000))\nfull avg10=0 total=\(total(5_000))\n"
         func writeAll() throws {
             try events(high: 50, oom: 3)
             try write(stalls, to: "memory.pressure")
         }
         try writeAll()
-        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let (monitor, probe) = (monitor(), ProbeLevel())
         let subscription = monitor.subscribe(probe)
         try FileManager.default.removeItem(at: folder)
         monitor.look()
@@ -73,14 +79,14 @@ struct MemoryPressureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let start = MonotonicInstant.now
         try write("full avg10=0 total=0\n", to: "memory.pressure")
-        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let (monitor, probe) = (monitor(), ProbeLevel())
         let subscription = monitor.subscribe(probe)
-        monitor.look(at: start.advanced(by: .seconds(1)))
-        try write("full avg10=0 total=120000\n", to: "memory.pressure")
-        monitor.look(at: start.advanced(by: .seconds(6)))
+        monitor.look(at: start.advanced(by: hours(1)))
+        try write("full avg10=0 total=\(total(120))\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: hours(6)))
         #expect(probe.calls == [])
-        try write("full avg10=0 total=240000\n", to: "memory.pressure")
-        monitor.look(at: start.advanced(by: .seconds(7)))
+        try write("full avg10=0 total=\(total(240))\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: hours(7)))
         #expect(probe.calls == [.relieve(.critical)])
         subscription.cancel()
     }
@@ -90,13 +96,13 @@ struct MemoryPressureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let start = MonotonicInstant.now
         try write("full avg10=0 total=0\n", to: "memory.pressure")
-        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let (monitor, probe) = (monitor(), ProbeLevel())
         let subscription = monitor.subscribe(probe)
-        monitor.look(at: start.advanced(by: .seconds(1)))
+        monitor.look(at: start.advanced(by: hours(1)))
         try FileManager.default.removeItem(at: folder)
-        for second in 2..<60 { monitor.look(at: start.advanced(by: .seconds(second))) }
-        try write("full avg10=0 total=150000\n", to: "memory.pressure")
-        monitor.look(at: start.advanced(by: .seconds(60)))
+        for hour in 2..<60 { monitor.look(at: start.advanced(by: hours(hour))) }
+        try write("full avg10=0 total=\(total(150))\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: hours(60)))
         #expect(probe.calls == [])
         subscription.cancel()
     }
@@ -147,20 +153,21 @@ struct MemoryPressureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         func stalls(_ some: Int, _ full: Int) throws {
             let averages = "avg10=0.00 avg60=0.00 avg300=0.00"
-            try write("some \(averages) total=\(some)\nfull \(averages) total=\(full)\n", to: "memory.pressure")
+            let lines = "some \(averages) total=\(total(some))\nfull \(averages) total=\(total(full))\n"
+            try write(lines, to: "memory.pressure")
         }
         let start = MonotonicInstant.now
-        try stalls(1000, 1000)
-        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        try stalls(1, 1)
+        let (monitor, probe) = (monitor(), ProbeLevel())
         let subscription = monitor.subscribe(probe)
-        try stalls(50_000, 1000)
-        monitor.look(at: start.advanced(by: .seconds(1)))
+        try stalls(50, 1)
+        monitor.look(at: start.advanced(by: hours(1)))
         #expect(probe.calls == [])
-        try stalls(200_000, 1000)
-        monitor.look(at: start.advanced(by: .seconds(2)))
+        try stalls(200, 1)
+        monitor.look(at: start.advanced(by: hours(2)))
         #expect(probe.calls == [.relieve(.moderate)])
-        try stalls(400_000, 190_000)
-        monitor.look(at: start.advanced(by: .seconds(3)))
+        try stalls(400, 190)
+        monitor.look(at: start.advanced(by: hours(3)))
         #expect(probe.calls == [.relieve(.moderate), .relieve(.critical)])
         subscription.cancel()
     }
