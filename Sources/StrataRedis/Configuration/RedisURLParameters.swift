@@ -28,7 +28,7 @@ struct RedisURLParameters {
         throw RedisError(
             code: .invalidConfiguration,
             message: """
-                unknown parameter; the known ones are db, topology, master, sentinelUser, sentinelPassword, \
+                unknown parameter; known: db, topology, master, sentinelUser, sentinelPassword, \
                 replicaLagLimit, tracking; \
                 with rediss:// also ca, cert, key, server-name, tls13, \(RedisURL.anyCertificate)
                 """
