@@ -260,19 +260,23 @@ func hotKeys(redis: RedisClient, database: Database) async throws {
     _ = products
 }
 
-func warming(redis: RedisClient, database: Database) async throws {
+func warming(redis: RedisClient, database: Database, logger: Logger) async throws {
     // snippet.recipe-warming
     let level = RedisLevel<Int, Product>(redis, keyspace: "products")
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
         .compose(level.fetching { id in try await database.product(id) })
 
     // At the start, before requests come:
-    let restored = try? await products.restore(from: "/var/lib/shop/products.warm")
+    do {
+        let report = try await products.restore(from: "/var/lib/shop/products.warm")
+        logger.info("memory was restored", metadata: ["entries": "\(report.restored)"])
+    } catch {
+        logger.warning("memory begins cold", metadata: ["error": "\(error)"])
+    }
 
     // At the end, when no more requests come:
     try await products.hibernate(to: "/var/lib/shop/products.warm")
     // snippet.end
-    _ = restored
 }
 
 func untyped(redis: RedisClient) async throws {

@@ -23,9 +23,12 @@ func serving(redis: RedisClient, database: Database, server: any Service, logger
     let member = FleetMember(logger: logger)
     member.add(products, of: level, memory: memory)
 
-    let restored = try? await products.restore(from: path)
-    if restored?.restored ?? 0 == 0 {
-        _ = try? await products.warm(fromInstancesOf: level)  // a new machine has no file
+    do {
+        let report = try await products.restore(from: path)
+        logger.info("memory was restored", metadata: ["entries": "\(report.restored)"])
+        if report.restored == 0 { try await products.warm(fromInstancesOf: level) }  // a new machine has no file
+    } catch {
+        logger.warning("memory begins cold", metadata: ["error": "\(error)"])
     }
     let services: [any Service] = [
         redis, member, HibernationService(products, to: path, logger: logger), DrainService(products), server,

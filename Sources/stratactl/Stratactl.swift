@@ -9,8 +9,8 @@ struct Stratactl: AsyncParsableCommand {
         abstract: "Inspects a Strata cache in Redis, and removes what you tell it to.",
         discussion: """
             Keys, tags and values are shown with control characters escaped, so nothing in them can act on the terminal. \
-            Values are shown only on request. Redis is walked with SCAN, never with a command that blocks it. A \
-            command that removes something first shows what it would touch, and acts only with --yes.
+            Values are shown only on request. Keys are found with SCAN, never with a command that blocks Redis. \
+            Without --yes, a command that removes something only shows what it would touch.
 
             A password comes from --password-file, the passwordFile of a context, STRATA_REDIS_PASSWORD or the address in \
             STRATA_REDIS_URL; the first of them counts. A password in the address of --url or of a context comes \
@@ -25,7 +25,7 @@ struct Stratactl: AsyncParsableCommand {
                   or `doctor` has warnings, or `acl --check` has found a
                   missing rule, or `verify` an inconsistency, or `warm` a
                   key that could not be read
-              2   nothing was removed, invalidated or read without --yes
+              2   nothing was removed, invalidated or read: --yes is missing
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,

@@ -150,7 +150,7 @@ struct ContextTests {
         for (text, words) in [
             ("{\n  \"contexts\": {\n    x", "it is not JSON"), ("", "it is not JSON"),
             ("[]", "the whole has the wrong type"),
-            ("{\"contxts\": {}}", "'contxts' is not a member; there are context, contexts"),
+            ("{\"contxts\": {}}", "'contxts' is not a known member; there are context, contexts"),
             ("{\"contexts\": {\"a\": {\"url\": \"redis://a\", \"pasword\": \"hunter2\"}}}", "'pasword' is not a"),
             ("{\"contexts\": {\"a\": {}}}", "contexts.a has no 'url'"),
             ("{\"contexts\": {\"a\": {\"url\": 7}}}", "contexts.a.url has the wrong type"),

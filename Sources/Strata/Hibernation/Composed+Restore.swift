@@ -62,7 +62,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     ) async throws -> RestorationReport {
         let form = try HibernationForm(below: lower, codec: codec)
         guard reading != nil || Key.isReadable else {
-            throw HibernationError(.unreadableKeys, "keys of this type cannot be made from their bytes: say how")
+            throw HibernationError(.unreadableKeys, "keys of this type cannot be made from their bytes: pass reading:")
         }
         // A level that hears of changes but cannot say what it missed may have missed some.
         guard form.confirming != nil || maximumAge != nil && lower.gate == nil else {
@@ -80,7 +80,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             throw HibernationError(.otherCache, "the file belongs to another cache")
         }
         do { try form.codec.check(reader.header.encoded([])) } catch {
-            throw HibernationError(.otherForm, "the values were written with another codec or schema number")
+            throw HibernationError(.otherForm, "the values have another codec, compression, protection or schema")
         }
         let judge: RestorationJudge<Key, Value>
         if let confirming = form.confirming {

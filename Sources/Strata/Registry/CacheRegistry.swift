@@ -179,7 +179,7 @@ public final class CacheRegistry: Sendable {
     private static func other(_ found: some CacheLevel) -> CacheError {
         CacheError(
             code: .otherTypes,
-            message: "the cache of that name is a \(type(of: found))"
+            message: "the cache of that name has other types: it is a \(type(of: found))"
         )
     }
 }

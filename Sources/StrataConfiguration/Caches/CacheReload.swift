@@ -149,7 +149,7 @@ public final class CacheReload: Sendable {
         guard former.redisBudget != terms.redisBudget || former.breaker != terms.breaker else { return }
         try caches.redis.adjust(redisBudget: terms.redisBudget, breaker: terms.breaker)
         state.withLock { $0.terms = terms }
-        logger?.info("the time limits and breakers of calls to Redis have changed")
+        logger?.info("the budget or the breaker settings of calls to Redis have changed")
     }
 
     /// The values of all keys that the client is made with, as hashes.

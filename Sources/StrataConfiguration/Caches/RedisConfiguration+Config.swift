@@ -33,7 +33,7 @@ extension RedisConfiguration {
         var configuration = try server.configuration(reader)
         try reader.read(RedisConfiguration.settings, into: &configuration)
         guard configuration.replicaLagLimit == nil || configuration.topology == .cluster else {
-            throw reader.failure(.conflict, "replicaLagLimit", "replicas are read only in a cluster")
+            throw reader.failure(.conflict, "replicaLagLimit", "only a cluster reads from replicas")
         }
         guard configuration.database == 0 || configuration.topology != .cluster else {
             throw reader.failure(.conflict, "database", "a cluster has only database 0")

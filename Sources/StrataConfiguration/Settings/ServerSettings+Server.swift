@@ -125,7 +125,7 @@ extension ServerSettings {
         }
         guard configuration.username == nil, configuration.password == nil else {
             let key = username != nil ? "username" : password != nil ? "password" : "url"
-            throw reader.failure(.conflict, key, "credentials are set, too: set one of the two")
+            throw reader.failure(.conflict, key, "credentials are set, too: give user and password in one place only")
         }
         configuration.credentials = source
     }

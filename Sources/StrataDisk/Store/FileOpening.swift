@@ -81,7 +81,7 @@ struct FileOpening {
                 throw DiskError(.cannotOpen, "the lock file cannot be locked (\(errno))")
             }
             guard MonotonicInstant.now < end else {
-                throw DiskError(.busy, "another process is opening the file, or checks it after damage")
+                throw DiskError(.busy, "another process is opening the file, or checking it after damage")
             }
             usleep(5_000)
         }

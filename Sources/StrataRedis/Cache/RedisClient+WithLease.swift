@@ -66,7 +66,7 @@ extension RedisClient {
             )
             if case .leads(let lease, _) = answer { return lease }
             guard clock.running < giveUp else {
-                throw CacheError(code: .timeout, message: "another instance held the lease the whole time")
+                throw CacheError(code: .timeout, message: "the lease was not free within \(options.waitLimit)")
             }
             var wait = Duration.milliseconds(pause * Double.random(in: 0.5...1))
             if case .waits(let remaining, _) = answer { wait = min(wait, remaining + .milliseconds(1)) }

@@ -42,7 +42,7 @@ extension RedisConfiguration {
         }
         guard sentinels == nil else { throw RedisURL.invalid("there are Sentinels, but the topology is cluster") }
         for seed in seeds {
-            if case .unix = seed.address { throw RedisURL.invalid("a cluster cannot be reached by a Unix socket") }
+            if case .unix = seed.address { throw RedisURL.invalid("a cluster cannot be reached through a Unix socket") }
             try seed.validate()
             if !isNode { try tls?.validate(for: seed) }
         }

@@ -202,7 +202,7 @@ public struct RedisConfiguration: Sendable {
         case .cluster: return try validateCluster()
         }
         guard replicaLagLimit == nil else {
-            throw RedisURL.invalid("replicas are read only in a cluster, and the topology is not cluster")
+            throw RedisURL.invalid("replicaLagLimit needs a cluster, but the topology is not cluster")
         }
         guard furtherEndpoints.isEmpty else {
             throw RedisURL.invalid("there are several endpoints, but the topology is not cluster")

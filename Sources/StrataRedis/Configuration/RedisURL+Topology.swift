@@ -13,7 +13,7 @@ extension RedisURL {
             throw invalid("the topology of the URL is not one of single, sentinel, cluster, auto")
         }
         guard topology == meant ?? topology else {
-            throw invalid("the scheme of the URL names one topology, its parameter another")
+            throw invalid("the scheme of the URL names one topology, the parameter topology another")
         }
         return topology
     }

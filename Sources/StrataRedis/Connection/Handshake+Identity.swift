@@ -27,7 +27,7 @@ extension Handshake {
         guard step == .identify else { return nil }
         guard let identity = ServerIdentity(reply) else {
             guard case .error(let text) = reply, text.hasPrefix("ERR unknown command") else { return nil }
-            return "the server does not know HELLO: it is older than Redis 6, or a proxy; Strata does without"
+            return "the server does not know HELLO: older than Redis 6, or a proxy; Strata does without what it lacks"
         }
         if identity.isTooOld { return "the server is older than Redis 6.2, the oldest supported version" }
         guard identity.isReplica == true, topology != .cluster else { return nil }

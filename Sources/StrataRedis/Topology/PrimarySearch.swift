@@ -114,7 +114,7 @@ struct PrimarySearch: Sendable {
     private func cluster(_ name: String) -> RedisError {
         let message =
             isCluster
-            ? "a cluster answers there, unlike when the client was made: make it again, or with topology=cluster"
+            ? "a cluster answers there, unlike when the client was made: make a new client, or use topology=cluster"
             : "a node of a cluster is one of several addresses: \(account)"
         return RedisError(code: .wrongServer, message: message, endpoint: name)
     }

@@ -90,7 +90,7 @@ struct SentinelQuestion: Sendable {
     private mutating func chosen(from reply: RESPValue, _ writer: inout CommandWriter) -> SentinelAnswer? {
         guard case .array(let primaries) = reply else { return .failed(refused("SENTINEL MASTERS", reply)) }
         guard primaries.count == 1, let name = Self.field("name", of: primaries[0])?.string, !name.isEmpty else {
-            return .failed(wrong("watches \(primaries.count) primaries: say which with the parameter master"))
+            return .failed(wrong("watches \(primaries.count) primaries: name one with the parameter master"))
         }
         self.name = name
         ask(&writer)

@@ -8,8 +8,15 @@ public import Strata
 /// List it after the client and before the server of requests: a `ServiceGroup` ends its services in reverse order.
 ///
 /// ```swift
-/// _ = try? await products.restore(from: path)  // if that fails, memory begins cold
-/// let services: [any Service] = [redis, HibernationService(products, to: path), DrainService(products), server]
+/// do {
+///     let report = try await products.restore(from: path)
+///     logger.info("memory was restored", metadata: ["entries": "\(report.restored)"])
+/// } catch {
+///     logger.warning("memory begins cold", metadata: ["error": "\(error)"])
+/// }
+/// let services: [any Service] = [
+///     redis, HibernationService(products, to: path, logger: logger), DrainService(products), server,
+/// ]
 /// let group = ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm], logger: logger)
 /// try await group.run()
 /// ```

@@ -65,7 +65,7 @@ struct ReplyBuilder {
 
     mutating func refuseLarge() -> CInt { refuse(Self.tooLargeForCommand) }
 
-    static let tooLargeForCommand = "a reply is larger than any answer to its command"
+    static let tooLargeForCommand = "a reply is larger than any that its command can have"
 
     mutating func beginArray(_ count: Int64) -> CInt {
         guard open.count < limits.depth else {

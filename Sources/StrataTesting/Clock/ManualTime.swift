@@ -68,7 +68,7 @@ final class ManualTime: MovedTime {
 
     /// - Throws: ``HarnessError/Code/invalidTime`` for a time by which the clock cannot be moved.
     private func check(_ duration: Duration) throws(HarnessError) {
-        guard duration >= .zero else { throw HarnessError(.invalidTime, "a clock cannot go back, by \(duration)") }
+        guard duration >= .zero else { throw HarnessError(.invalidTime, "a clock cannot go back: \(duration)") }
         guard .nanoseconds(moves) + duration <= Self.longest else {
             throw HarnessError(.invalidTime, "a clock cannot be moved by more than 100 years")
         }

@@ -60,7 +60,7 @@ struct ConfigCommand: AsyncParsableCommand {
     /// The configuration file, and whether it is there.
     private static var file: String {
         let environment = ProcessInfo.processInfo.environment
-        guard let path = ContextFile.path(environment) else { return "none, because there is no home" }
+        guard let path = ContextFile.path(environment) else { return "none, because there is no home directory" }
         return printable(path) + (FileManager.default.fileExists(atPath: path) ? "" : ", not there")
     }
 

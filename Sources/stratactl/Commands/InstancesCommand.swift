@@ -7,7 +7,8 @@ struct InstancesCommand: AsyncParsableCommand {
         abstract: "Lists the instances of a service that announce themselves, with their counters.",
         discussion: """
             An instance is listed while it runs a FleetMember, and for 15 s after it has ended without saying so. Its \
-            figures are a few seconds old; `top` asks for new ones. Without a keyspace, SCAN finds all of the prefix.
+            figures are a few seconds old; `top` asks for new ones. Without a keyspace, SCAN finds all \
+            keyspaces of the prefix.
             """
     )
 

@@ -7,8 +7,8 @@ struct InvalidateCommand: AsyncParsableCommand {
         commandName: "invalidate",
         abstract: "Voids all entries of a keyspace that have one of the given tags, in Redis and in every instance.",
         discussion: """
-            First shows how many entries have the tags, by a random sample. Without --yes it ends there, with exit \
-            status 2. With --yes one script voids them all, whatever their number; nothing is removed. A line on \
+            First estimates from a random sample how many entries have the tags. Without --yes it ends there, with \
+            exit status 2. With --yes one script voids them all, whatever their number; nothing is removed. A line on \
             standard error records what was done. Then the instances that run a FleetMember are asked whether they \
             have heard of it, if the user may ask them.
             """

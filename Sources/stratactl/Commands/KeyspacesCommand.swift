@@ -7,7 +7,7 @@ struct KeyspacesCommand: AsyncParsableCommand {
         abstract: "Lists the keyspaces of a database, with how much they hold.",
         discussion: """
             Walks over the whole database with SCAN. The size of all values is estimated from a random sample, without \
-            what Redis needs besides. Keys that come and go meanwhile may be counted or not.
+            the overhead of Redis. Keys that come and go meanwhile may be counted or not.
             """
     )
 

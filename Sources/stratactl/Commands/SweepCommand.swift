@@ -8,8 +8,8 @@ struct SweepCommand: AsyncParsableCommand {
         abstract: "Removes the entries of a keyspace that tags or clears have voided, and nothing else.",
         discussion: """
             No level serves such entries, and they expire by themselves; a sweep frees their memory sooner. First \
-            shows how many there are, by a random sample. Without --yes it ends there, with exit status 2. What was \
-            removed before an interruption stays removed.
+            estimates from a random sample how many there are. Without --yes it ends there, with exit status 2. What \
+            was removed before an interruption stays removed.
             """
     )
 
@@ -20,7 +20,7 @@ struct SweepCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many entries to look at first, up to 100000.", valueName: "n"))
     var samples = 1000
 
-    @Option(help: ArgumentHelp("How many entries to check in a second at most.", valueName: "n"))
+    @Option(help: ArgumentHelp("How many entries to check a second, at most.", valueName: "n"))
     var rate = 5000
 
     @OptionGroup var consent: ConsentOption
@@ -68,7 +68,7 @@ struct SweepCommand: AsyncParsableCommand {
             AuditLine.write("sweep", subject, at: await AuditLine.time(of: redis), redis)
         }
         guard isWhole || !Interruption.isWanted else {
-            throw Failure(.failed, "the sweep did not finish; another one does the rest")
+            throw Failure(.failed, "the sweep did not finish; run it again for the rest")
         }
         return try outcome.get()
     }

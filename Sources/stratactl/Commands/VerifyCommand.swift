@@ -105,7 +105,7 @@ struct VerifyCommand: AsyncParsableCommand {
             guard .now < deadline else {
                 throw Failure(
                     .failed,
-                    "changes are not reported: \(monitor.report.refusal ?? "the server has not agreed to it in time")"
+                    "changes are not reported: \(monitor.report.refusal ?? "the server did not agree to that in time")"
                 )
             }
             try await Interruption.wait(until: MonotonicInstant.now.advanced(by: .milliseconds(50)))

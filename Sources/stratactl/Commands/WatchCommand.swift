@@ -8,7 +8,7 @@ struct WatchCommand: AsyncParsableCommand {
         abstract: "Prints what happens in a keyspace as it happens: changes, removals, leases, tags, clears.",
         discussion: """
             One line each, until Ctrl-C. Nothing is changed. It needs a user for 'inspect'. A key that changes several \
-            times in a moment may be shown once. In JSON each line is a document.
+            times in a moment may be shown only once. In JSON each line is a document.
             """
     )
 

@@ -127,7 +127,7 @@ struct ContextFile: Sendable {
         switch error {
         case let unknown as UnknownMember:
             let name = PrintableText.escape(Array(unknown.name.prefix(40).utf8))
-            return "'\(name)' is not a member; there are \(unknown.known.joined(separator: ", "))"
+            return "'\(name)' is not a known member; there are \(unknown.known.joined(separator: ", "))"
         case DecodingError.dataCorrupted(let context):
             let numbers = context.underlyingError.map { "\($0)".matches(of: /line: (\d+), column: (\d+)/) }?.first?
                 .output

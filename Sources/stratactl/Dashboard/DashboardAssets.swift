@@ -191,7 +191,7 @@ enum DashboardAssets {
             while (list.children.length > MOST_EVENTS) list.lastChild.remove();
           });
           source.addEventListener("error", () => state(source.readyState === EventSource.CLOSED
-            ? "The dashboard has stopped. Load the page again, or log in again." : "The dashboard does not answer; trying again.", true));
+            ? "Updates have stopped. Load the page again, or log in again." : "The dashboard does not answer; trying again.", true));
         })();
         """#
 }

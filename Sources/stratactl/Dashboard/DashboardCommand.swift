@@ -36,7 +36,7 @@ struct DashboardCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "A file whose only line is the token, of at least 16 characters.",
-            discussion: "Only its owner may have the right to read it.",
+            discussion: "Only its owner may have access to it (mode 600).",
             valueName: "file"
         )
     )
@@ -53,7 +53,7 @@ struct DashboardCommand: AsyncParsableCommand {
         guard (0.2...3600).contains(interval) else { throw ValidationError("--interval is not within 0.2 to 3600") }
         guard expose || ["127.0.0.1", "::1"].contains(address) else {
             throw ValidationError(
-                "--address \(PrintableText.escape(Array(address.utf8))) is not local to this machine: add --expose"
+                "--address \(PrintableText.escape(Array(address.utf8))) is neither 127.0.0.1 nor ::1: add --expose"
             )
         }
     }

@@ -61,7 +61,7 @@ extension Diagnosis {
                 "Look at its log and its disk, or turn saving off: save \"\"."
             )
         }
-        let restart = "after a restart, keys that were removed since may be back"
+        let restart = "after a restart, keys that were removed since the last save may be back"
         let advice = "For a server that holds only caches: save \"\" and appendonly no."
         if information["aof_enabled"] == "1" {
             return .note("persistence", "it writes a log of changes (appendonly): \(restart)", advice)

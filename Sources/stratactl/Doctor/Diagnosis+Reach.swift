@@ -12,7 +12,7 @@ extension Diagnosis {
             return .warning(
                 "tracking",
                 "the server refuses \(refusal.command) with REDIRECT: instances keep values in memory for a short time only",
-                "Use Redis 6.2 or Valkey 7.2, or newer, without a proxy in front of it, and no service that lacks it."
+                "Use Redis 6.2 or Valkey 7.2, or newer, without a proxy, and no service that lacks CLIENT TRACKING."
             )
         }
     }
@@ -190,7 +190,7 @@ extension Diagnosis {
             let most = marks.map { tags(of: $0) }.max() ?? 0
             return .note(
                 "marks",
-                "those of \(subject) are sound; \(most) tags are more than it keeps: the oldest void too much",
+                "those of \(subject) are sound; \(most) tags are too many to keep: the oldest void too much",
                 "Use fewer tags that are invalidated only once; a sweep forgets old ones."
             )
         }

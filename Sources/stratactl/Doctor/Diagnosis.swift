@@ -163,7 +163,7 @@ extension Diagnosis {
         .warning(
             "server",
             "it cannot be asked: \(silence.error)",
-            "Check that it runs and can be reached from here; every node of the cluster has to be."
+            "Check that it runs and can be reached from here, as every node of the cluster has to be."
         )
         .at(silence.place)
     }

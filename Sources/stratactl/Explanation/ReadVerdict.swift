@@ -74,8 +74,8 @@ struct ReadVerdict {
         switch found.entry?.state {
         case .fresh:
             advice.append(
-                "Is the value older than the source's? Then the code that changed it did not call remove or "
-                    + "invalidate(tag:), or that call failed. `stratactl remove` removes it everywhere."
+                "Is the value older than the source's? Then the code that changed the source did not call remove "
+                    + "or invalidate(tag:), or that call failed. `stratactl remove` removes it everywhere."
             )
         case .stale:
             advice.append("It stays stale only while its fetch fails or is slow: see lease and failure.")
@@ -100,7 +100,7 @@ struct ReadVerdict {
         case nil: break
         }
         if outcome == .served || outcome == .stale {
-            advice.append("An instance may hold another value in its memory: getWithTrace shows it there.")
+            advice.append("An instance may hold another value in its memory: getWithTrace in that instance shows it.")
         }
         return advice
     }

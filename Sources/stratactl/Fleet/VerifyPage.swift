@@ -51,7 +51,7 @@ struct VerifyPage {
         } else if !answered, rows.contains(where: { $0.counts.unknown > 0 }) {
             remarks.append("the instances cannot look up keys of their type, or run another release")
         } else if !answered, !isAnswered {
-            remarks.append("no instance has answered: is its release older, or its link down?")
+            remarks.append("no instance has answered: do they run an older release, or are their links down?")
         }
         if report.leftOut > 0 {
             remarks.append(
@@ -60,7 +60,7 @@ struct VerifyPage {
         }
         if report.abandoned > 0 {
             remarks.append(
-                "\(Quantity.text(report.abandoned, "check")) given up, because of the end, Redis or the link"
+                "\(Quantity.text(report.abandoned, "check")) given up: late, or cut short by the end, Redis or the link"
             )
         }
         if isInconsistent {

@@ -36,7 +36,7 @@ struct WatchPrinter {
     }
 
     static func failure(_ watch: KeyspaceWatch) -> Failure {
-        Failure(.failed, "changes are not reported: \(watch.refusal ?? "the server has not agreed to it in time")")
+        Failure(.failed, "changes are not reported: \(watch.refusal ?? "the server did not agree to that in time")")
     }
 
     /// Returns when so many events were printed, or the task is cancelled.

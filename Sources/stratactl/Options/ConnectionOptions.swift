@@ -42,7 +42,7 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "A file whose only line is the password.",
             discussion: """
-                Only its owner may have the right to read it. Without it the context's file counts, then \
+                Only its owner may have access to it (mode 600). Without it the context's passwordFile counts, then \
                 STRATA_REDIS_PASSWORD where the address given has no password of its own.
                 """,
             valueName: "file"

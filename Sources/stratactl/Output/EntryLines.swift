@@ -38,7 +38,7 @@ struct EntryLines {
         case .tags(let tags):
             let names = tags.map { PrintableText.escape(Array($0.utf8)) }.joined(separator: " ")
             return "invalidated since it was fetched, by \(tags.count == 1 ? "tag" : "tags") \(names)"
-        case .unknownNumber: return "the keyspace's count of invalidations began again since it was fetched"
+        case .unknownNumber: return "the keyspace's count of invalidations began again after it was fetched"
         case .marksLost: return "the keyspace has lost count of its invalidations"
         }
     }

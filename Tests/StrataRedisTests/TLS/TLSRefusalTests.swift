@@ -39,7 +39,7 @@ struct TLSRefusalTests {
         ) {
             _ in try await TestAuthority.make().issue()
         },
-        Wrong(testDescription: "signed by itself", reason: .unknownAuthority, words: "signed by itself") {
+        Wrong(testDescription: "self-signed", reason: .unknownAuthority, words: "is self-signed") {
             try await $0.selfSigned()
         },
     ]

@@ -251,7 +251,7 @@ extension CacheError {
     static func notForgotten(_ error: any Error) -> CacheError {
         CacheError(
             code: .notForgotten,
-            message: "the source was written, but a level could not forget the old value",
+            message: "the source was changed, but a level could not forget the old value",
             causes: [error]
         )
     }

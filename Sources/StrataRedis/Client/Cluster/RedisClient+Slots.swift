@@ -153,7 +153,7 @@ extension RedisError {
     fileprivate static func late(_ endpoint: String) -> RedisError {
         RedisError(
             code: .timeout,
-            message: "other parts of calls to the node used up the time",
+            message: "the wait for earlier calls to the node used up the time",
             endpoint: endpoint,
             effect: .notApplied
         )

@@ -54,7 +54,7 @@ enum TLSFault {
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             return .tls(.wrongHost, "\(whose) is not for \(PrintableText.escape(Array(host.utf8)))")
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            return .tls(.unknownAuthority, "\(whose) is signed by itself, not by an authority that is trusted here")
+            return .tls(.unknownAuthority, "\(whose) is self-signed, not signed by an authority that is trusted here")
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
             X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
             X509_V_ERR_CERT_UNTRUSTED, X509_V_ERR_CERT_SIGNATURE_FAILURE:
