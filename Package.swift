@@ -75,7 +75,7 @@ let package = Package(
         .executable(name: "stratactl", targets: ["stratactl"]),
     ],
     traits: [
-        .trait(name: "ServiceLifecycle", description: "Makes RedisClient, RedisCaches and others services of swift-service-lifecycle."),
+        .trait(name: "ServiceLifecycle", description: "Makes clients and caches services of swift-service-lifecycle."),
         // While a trait is off, SwiftPM does not even resolve a dependency that only its products use.
         .trait(name: "Disk", description: "Enables StrataDisk; brings GRDB."),
         .trait(name: "HTTP", description: "Enables the fetcher of StrataHTTP; brings AsyncHTTPClient and SwiftNIO."),
