@@ -43,7 +43,7 @@ struct PrimarySearchTests {
     @Test("nodes of a cluster, which a client of unknown topology has to meet when it is made, or together with others")
     func cluster() {
         let late = error(verdict([.cluster, Self.failed(), .cluster]))
-        #expect(late?.code == .wrongServer && late?.message.contains("make it again") == true)
+        #expect(late?.code == .wrongServer && late?.message.contains("make a new client") == true)
         let mixed: [[SentinelAnswer]] = [[.cluster, .primary(Self.old, epoch: 1)], [.cluster, .unknown]]
         for answers in mixed {
             let error = error(verdict(answers))
