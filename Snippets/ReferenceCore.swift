@@ -64,16 +64,6 @@ struct UserService: Sendable {
 }
 
 /// Stands for the error of a web framework.
-struct Abort: Error {
-    enum Status: Sendable {
-        case notFound
-    }
-
-    var status: Status
-
-    init(_ status: Status) { self.status = status }
-}
-
 // MARK: The module
 
 func firstCache(database: Database) async throws {
@@ -87,20 +77,11 @@ func firstCache(database: Database) async throws {
 
 // MARK: Levels
 
-func memoryLevel() {
-    let products = MemoryLevel<Int, Product>(limit: .entries(10_000), lifetime: .seconds(30))
-    _ = products
-}
-
 func memoryBudget() {
     let budget = MemoryBudget(256 << 20)
     let products = MemoryLevel<Int, Product>(limit: .share(of: budget, atLeast: 64 << 20, cost: { $0.byteCount }))
     let pages = MemoryLevel<String, [UInt8]>(limit: .share(of: budget, atMost: 128 << 20, cost: { $0.count }))
     _ = (products, pages)
-}
-
-func memoryPressure(products: MemoryLevel<Int, Product>) {
-    MemoryPressureMonitor.shared.subscribe(products)
 }
 
 func label(cache: some CacheLevel) {
@@ -141,12 +122,6 @@ func registry(exchange: Exchange) async throws {
 }
 
 // MARK: Sources
-
-func source(exchange: Exchange) {
-    let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
-        .compose(Source(freshness: .resilient) { symbol in try await exchange.quote(symbol) })
-    _ = quotes
-}
 
 func sourcePerCall(exchange: Exchange, symbol: String) async throws {
     let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000)).compose(Source.perCall(freshness: .resilient))
@@ -212,20 +187,6 @@ func readOptions(
     let report = try await reports.get(id, ReadOptions(maximumAge: .seconds(5)))
     let teaser = try await teasers.get(id, ReadOptions(hardTimeout: .milliseconds(200), priority: .background))
     _ = (price, banner, report, teaser)
-}
-
-func transferableError(products: AnyLevel<Int, Product>, id: Int) async throws -> Product {
-    struct NotFound: TransferableError {
-        var transferCode: String { "not-found" }
-    }
-
-    do {
-        return try await products.require(id)
-    } catch is NotFound {
-        throw Abort(.notFound)
-    } catch let error as CacheError where error.transferred?.code == "not-found" {
-        throw Abort(.notFound)
-    }
 }
 
 // MARK: Changes

@@ -33,13 +33,6 @@ func diskStore() {
     _ = (products, pages)
 }
 
-func diskLevel() {
-    let store = DiskStore(path: "/var/lib/shop/cache.sqlite")
-    let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
-        .compose(DiskLevel(store, namespace: "products", limit: 1 << 30))
-    _ = products
-}
-
 func domain() {
     let options = DiskOptions(durability: .power, corruption: .fail)
     let store = DiskStore(path: "/var/lib/shop/state.sqlite", options: options)

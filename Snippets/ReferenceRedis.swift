@@ -73,12 +73,6 @@ func credentials(_ configuration: inout RedisConfiguration, vault: Vault) {
     }
 }
 
-func encrypted() throws -> RedisClient {
-    var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
-    configuration.tls?.authorities = "/etc/redis/ca.pem"
-    return try RedisClient(configuration)
-}
-
 func sentinels() throws -> RedisClient {
     let sentinels = SentinelOptions(
         endpoints: ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map { .tcp(host: $0, port: 26_379) },
@@ -106,16 +100,6 @@ func versions() {
     let authors = Keyspace("authors", version: 2)
     let articles = Keyspace("articles", version: 3, dependsOn: [authors])
     print(articles)
-}
-
-func declaredVersions(redis: RedisClient) throws {
-    let keyspaces = try KeyspaceVersions([
-        .init("pages", version: 1, dependsOn: ["articles"]),
-        .init("articles", version: 3, dependsOn: ["authors"]),
-        .init("authors", version: 2),
-    ])
-    let pages = RedisLevel<String, Page>(redis, keyspace: keyspaces["pages"])
-    _ = pages
 }
 
 // MARK: Levels
@@ -170,10 +154,6 @@ func named(database: Database) async throws -> Product? {
     let products = try caches.cache("products", Int.self, Product.self)
     let product = try await products.get(42) { try await database.product(42) }
     return product
-}
-
-func source(caches: RedisCaches, database: Database) throws {
-    try caches.makeCache("products") { (id: Int) in try await database.product(id) }
 }
 
 func tenants(caches: RedisCaches, database: Database) async throws {

@@ -9,7 +9,6 @@ import StrataRedis
 
 #if Configuration
 import Configuration
-import ServiceLifecycle
 import StrataConfiguration
 #endif
 
@@ -160,15 +159,6 @@ func caches() throws {
     let caches = try RedisCaches(config: config)
     let products = try caches.cache("products", Int.self, Product.self)
     _ = products
-}
-
-func reloading(logger: Logger) async throws {
-    let file = try await ReloadingFileProvider<JSONSnapshot>(filePath: "/etc/shop/config.json")
-    let config = ConfigReader(provider: file).scoped(to: "strata")
-    let caches = try RedisCaches(config: config, logger: logger)
-    let reload = CacheReload(of: caches, from: config, logger: logger)
-    let group = ServiceGroup(services: [file, caches, reload], gracefulShutdownSignals: [.sigterm], logger: logger)
-    try await group.run()
 }
 
 func keys() {
