@@ -137,6 +137,32 @@ struct FleetTests {
         }
     }
 
+    @Test("an open breaker is told as a trouble, and a half-open one beside the state")
+    func breakers() async throws {
+        try await Cache.withTellers("web-1/7") { cache, _ in
+            let listing = try await FleetInspector(cache.redis, cache.keyspace).instances()
+            var record = try #require(listing.instances.first?.record)
+            record.levels = Array(record.levels.prefix(1))
+            var records: [(number: String, record: [UInt8])] = []
+            for (index, counters) in [["breaker_read": 2, "breaker_write": 1], ["breaker_lease": 1]].enumerated() {
+                record.name = "other-\(index)"
+                record.levels[0].counters = counters
+                records.append((cache.number(index), try Codec<InstanceRecord>.cbor.encode(record)))
+            }
+            try await cache.list(records)
+            let plain = try await cache.run("instances", "things", "--format", "plain")
+            let states = plain.lines.filter { $0.hasPrefix("other-") }
+                .compactMap { $0.split(separator: "\t").last.map(String.init) }
+            #expect(
+                states.sorted() == ["breaker open: read, breaker half open: write", "ok, breaker half open: lease"]
+            )
+            let listed = try await cache.run("instances", "things", "--format", "json").json()["instances"]?.elements
+            let other = try #require(listed?.first { $0["name"] == .string("other-0") })
+            #expect(other["openBreakers"]?.elements == [.string("read")])
+            #expect(other["halfOpenBreakers"]?.elements == [.string("write")])
+        }
+    }
+
     @Test("what liars have listed is shown harmless, and a thousand instances are shown")
     func liars() async throws {
         try await Cache.withTellers("web-1/7\u{1b}[2J\u{202e}") { cache, _ in

@@ -17,7 +17,7 @@
 /// one's values.
 ///
 /// A list, a dictionary or an optional of such values has the number of its values.
-public protocol SchemaVersioned {
+public protocol SchemaVersioned: SendableMetatype {
     /// The number of the stored form.
     static var schemaVersion: UInt32 { get }
 }

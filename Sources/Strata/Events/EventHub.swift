@@ -62,10 +62,14 @@ package final class EventHub: Sendable {
 
     /// Removes an observer.
     package func remove(_ id: UInt64) {
-        registered.withLock { registered in
+        // Its closure may hold objects of the user's, which must not be released under the lock.
+        let gone = registered.withLock { registered in
+            let gone = registered.first { $0.id == id }
             registered.removeAll { $0.id == id }
             note(registered)
+            return gone
         }
+        withExtendedLifetime(gone) {}
     }
 
     private func note(_ registered: [Registered]) {

@@ -38,6 +38,8 @@ package class Flight: @unchecked Sendable {
     var worker: FlightWaiter?
     /// Whether the flight goes on without waiters.
     var isAnchored = false
+    /// Whether it began without one.
+    var isLaunched = false
     /// Whether the work has ended; its result is there then.
     var hasLanded = false
     /// Whether its time without waiters is used up: it goes on for those who still wait, and no longer.

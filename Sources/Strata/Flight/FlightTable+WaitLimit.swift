@@ -47,7 +47,7 @@ extension FlightTable: Watched {
 extension FlightTable.State {
     /// Lets a flight go on without waiters until `end`.
     mutating func anchor(_ flight: Flight, until end: MonotonicInstant) {
-        anchored += 1
+        countAnchored(flight, by: 1)
         flight.isAnchored = true
         flight.end = end
         flight.due = min(flight.due, end)
@@ -55,10 +55,15 @@ extension FlightTable.State {
 
     /// Lets a flight go on for its waiters alone.
     mutating func unanchor(_ flight: Flight) {
-        anchored -= 1
+        countAnchored(flight, by: -1)
         flight.isAnchored = false
         flight.hadItsTime = true
         flight.end = .distantFuture
+    }
+
+    /// Counts an anchored flight in or out.
+    mutating func countAnchored(_ flight: Flight, by change: Int) {
+        if flight.isLaunched { launched += change } else { unattended += change }
     }
 
     /// Removes the waiters whose limit has passed; closes the flight to later callers when its time is over.

@@ -11,7 +11,11 @@ final class FlightTable: Sendable {
         /// How many waiters there are.
         var waiting = 0
         var voids: UInt64 = 0
-        var anchored = 0
+        /// Anchored flights that a caller has left, because its limit had passed.
+        var unattended = 0
+        /// Anchored flights that began without a caller.
+        var launched = 0
+        var anchored: Int { unattended + launched }
         /// Callers that wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
@@ -136,6 +140,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
+            flight.isLaunched = true
             let end = clock.now.advanced(by: completionLimit())
             state.anchor(flight, until: end)
             return .aboard(starts: true, due: end)
@@ -303,7 +308,7 @@ extension FlightTable.State {
         unlist(flight)
         waiting -= flight.waiters.count
         flight.waiters.removeAll()
-        if flight.isAnchored { anchored -= 1 }
+        if flight.isAnchored { countAnchored(flight, by: -1) }
     }
 
     mutating func admit(_ waiter: FlightWaiter, to flight: Flight) {

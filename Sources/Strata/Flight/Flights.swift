@@ -39,8 +39,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Flights that are under way.
     package var count: Int { table.state.withLock { $0.flights.count } }
 
-    /// Flights that go on without waiters.
-    package var anchored: Int { table.state.withLock { $0.anchored } }
+    /// Flights that go on although a caller has given up waiting for them.
+    package var unattended: Int { table.state.withLock { $0.unattended } }
+
+    /// Flights that were started without a caller, within their time.
+    package var launched: Int { table.state.withLock { $0.launched } }
 
     /// Callers that wait for a flight now.
     package var waiting: Int { table.state.withLock { $0.waiting } }

@@ -1,6 +1,7 @@
 /// Keys that must not be asked for again for a while.
 ///
-/// Remembers at most 4 096 keys.
+/// Remembers at most 4 096 keys. To release a key or an error may run code of the user's: they are let go after the
+/// lock.
 package final class Pauses<Key: Hashable & Sendable>: Sendable {
     private struct Pause {
         var until: MonotonicInstant
@@ -46,28 +47,40 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
     /// Makes a pause: as long as given, up to an hour; else the first step, doubled each time, up to the last.
     package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
         let (now, steps) = (clock.now, steps())
-        state.withLock { state in
+        let former = state.withLock { state -> (all: [Key: Pause], own: Pause?) in
+            var all: [Key: Pause] = [:]
             if state.pauses.count >= Self.capacity, state.nextLook <= now {
+                all = state.pauses
                 state.pauses = state.pauses.filter { now < $0.value.until }
                 state.nextLook = now.advanced(by: Self.lookInterval)
             }
             let step = min(state.pauses[key]?.step ?? steps.lowerBound, steps.upperBound)
-            guard state.pauses[key] != nil || state.pauses.count < Self.capacity else { return }
-            state.pauses[key] = Pause(
+            guard state.pauses[key] != nil || state.pauses.count < Self.capacity else { return (all, nil) }
+            let pause = Pause(
                 until: now.advanced(by: min(duration ?? step, Self.longest)),
                 step: min(step * 2, steps.upperBound),
                 reason: reason
             )
+            return (all, state.pauses.updateValue(pause, forKey: key))
         }
+        withExtendedLifetime(former) {}
     }
 
     /// Ends a key's pause.
     package func end(_ key: Key) {
-        state.withLock { state in
-            if !state.pauses.isEmpty { state.pauses[key] = nil }
+        let former = state.withLock { state -> (key: Key, value: Pause)? in
+            guard !state.pauses.isEmpty, let place = state.pauses.index(forKey: key) else { return nil }
+            return state.pauses.remove(at: place)
         }
+        withExtendedLifetime(former) {}
     }
 
     /// Ends all pauses.
-    package func endAll() { state.withLock { $0.pauses.removeAll() } }
+    package func endAll() {
+        let former = state.withLock { state in
+            defer { state.pauses = [:] }
+            return state.pauses
+        }
+        withExtendedLifetime(former) {}
+    }
 }

@@ -13,7 +13,7 @@ extension MemoryLevel: BudgetMember {
         guard !left.isEmpty else { return nil }
         // Also without a listener: releasing a value may run code of the user's, and no lock may be held then.
         return { [self] in
-            if let onRemoval { left.forEach(onRemoval) }
+            if let onRemoval { CallLocals.apart { left.forEach(onRemoval) } }
             if events.wants(.evicted) { tellEvictions(left) }
         }
     }

@@ -47,9 +47,11 @@ extension MemoryLevel {
         nextLook.store(.max, ordering: .relaxed)
         let isTold = cause == .pressure && events.wants(.evicted)
         guard onRemoval != nil || isTold else { return }
-        remains.visit { key, value in
-            onRemoval?(MemoryRemoval(key: key, value: value, cause: cause))
-            if isTold { tell(.evicted, of: key, because: .evicted) }
+        CallLocals.apart {
+            remains.visit { key, value in
+                onRemoval?(MemoryRemoval(key: key, value: value, cause: cause))
+                if isTold { tell(.evicted, of: key, because: .evicted) }
+            }
         }
     }
 }

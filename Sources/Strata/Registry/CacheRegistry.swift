@@ -125,6 +125,9 @@ public final class CacheRegistry: Sendable {
     /// All caches by their names.
     package var entries: [String: Entry] { state.withLock { $0.caches } }
 
+    /// The numbers of all caches by their names, for a caller with a lock of its own: they keep no cache alive.
+    package var numbers: [String: UInt64] { state.withLock { $0.caches.mapValues(\.number) } }
+
     // MARK: Ending
 
     /// Forgets a cache: its name is free, and it goes with the last reference to it.
@@ -134,11 +137,13 @@ public final class CacheRegistry: Sendable {
     /// - Parameter name: Its name.
     /// - Returns: Whether there was one.
     @discardableResult
-    public func remove(_ name: String) -> Bool {
-        // The last reference may end levels, which must not happen under a lock.
-        let removed = state.withLock { $0.caches.removeValue(forKey: name) }
-        return removed != nil
-    }
+    public func remove(_ name: String) -> Bool { take(name) != nil }
+
+    /// The same.
+    ///
+    /// - Returns: The cache. The last reference may end levels, which must not happen under a lock: a caller with a lock
+    ///   of its own lets go of it afterwards.
+    package func take(_ name: String) -> Entry? { state.withLock { $0.caches.removeValue(forKey: name) } }
 
     /// Waits for the background work of all caches, for at most `limit`, then cancels the rest.
     public func drain(within limit: Duration) async {
@@ -163,7 +168,7 @@ public final class CacheRegistry: Sendable {
     }
 
     /// Whether there is a cache of a name.
-    package func has(_ name: String) -> Bool { find(name) != nil }
+    package func has(_ name: String) -> Bool { state.withLock { $0.caches.keys.contains(name) } }
 
     private func find(_ name: String) -> (any CacheLevel)? { state.withLock { $0.caches[name]?.cache } }
 

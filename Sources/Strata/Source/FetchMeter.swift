@@ -10,13 +10,13 @@ package final class FetchMeter: Sendable {
     package init() {}
 
     /// A fetch begins.
-    func begin(_ key: some Hashable & Sendable) {
+    package func begin(_ key: some Hashable & Sendable) {
         begun.add()
         events.tell(.fetchBegan) { CacheEvent($0, at: .source, key: key) }
     }
 
     /// A fetch has ended with a value, or with the knowledge that there is none.
-    func end(_ key: some Hashable & Sendable, from start: MonotonicInstant, to end: MonotonicInstant) {
+    package func end(_ key: some Hashable & Sendable, from start: MonotonicInstant, to end: MonotonicInstant) {
         durations.tell(.fetch, start.nanoseconds(to: end))
         events.tell(.fetchEnded) { CacheEvent($0, at: .source, key: key, duration: start.duration(to: end)) }
     }
@@ -28,7 +28,7 @@ package final class FetchMeter: Sendable {
     ///   - error: The error.
     ///   - start: When the fetch began.
     ///   - isFailure: False for a fetch that was cancelled.
-    func end(
+    package func end(
         _ key: some Hashable & Sendable,
         with error: any Error,
         from start: MonotonicInstant,

@@ -25,7 +25,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
     /// - Parameters:
     ///   - slots: The number of slots.
-    ///   - fetch: Called once, with the keys that need a fetch.
+    ///   - fetch: Called once, with the keys that need a fetch; has an answer for each.
     package init(slots: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
         state = Locked(State(undecided: slots))
         self.fetch = fetch
@@ -54,12 +54,11 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         /// A holder that is cancelled while its key is being fetched waits until the fetch has ended: what it holds for
         /// that time, a lease say, must not let others fetch the key meanwhile.
         ///
-        /// - Returns: The answer for the key; `nil` when the fetch had none, or when the slot was left before without a
-        ///   fetch.
+        /// - Returns: The answer for the key; `nil` when the slot was left before without a fetch.
         /// - Throws: What the fetch throws; `CancellationError`.
-        package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
-            guard isTaken.withLock({ exchange(&$0, with: false) }) else { return (nil, false) }
-            return (try await round.ask(key, question), true)
+        package func ask(_ key: Key, _ question: Question) async throws -> Answer? {
+            guard isTaken.withLock({ exchange(&$0, with: false) }) else { return nil }
+            return try await round.ask(key, question)
         }
     }
 

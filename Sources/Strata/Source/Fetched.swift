@@ -21,7 +21,25 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Asks for several keys.
     package typealias Several = @Sendable ([Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     /// The part of one key in a fetch of several.
-    package typealias Slot = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>.Slot
+    package typealias Slot = FetchRound<Key, Question, Answer>.Slot
+
+    /// What is asked for a key.
+    package struct Question: Sendable {
+        let context: FetchContext<Value>
+        /// Called when the source is asked.
+        let began: @Sendable () -> Void
+    }
+
+    /// What the source has answered for a key, and when.
+    package struct Answer: Sendable {
+        let outcome: FetchOutcome<Value>
+        /// When the source was asked, and when it had answered, by the system's clock.
+        let start, end: MonotonicInstant
+        /// How long that took, by the clock of lifetimes.
+        let took: Duration
+        /// When it was over, by that clock.
+        let now: MonotonicInstant
+    }
 
     private let one: One?
     private let several: Several?
@@ -66,14 +84,34 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Slots for `count` keys in one fetch; `nil` when keys are fetched one by one.
     package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
-        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(slots: count) { asked in
-            try await limiter.run {
-                // One call for all: it belongs to the first read.
-                try await asked.first?.1.recorder.inScope { try await several(Dictionary(asked) { first, _ in first }) }
-                    ?? [:]
-            }
+        let round = FetchRound<Key, Question, Answer>(slots: count) { asked in
+            try await limiter.run { try await answers(to: asked, by: several) }
         }
         return (0..<count).map { _ in round.slot() }
+    }
+
+    /// Asks for several keys by one call, in which each of them is fetched.
+    ///
+    /// - Throws: `CancellationError` where the call has failed because its task was cancelled.
+    private func answers(to asked: [(Key, Question)], by several: Several) async throws -> [Key: Answer] {
+        let start = MonotonicInstant.now
+        let begin = clock.now(at: start)
+        for (key, question) in asked {
+            meter.begin(key)
+            question.began()
+        }
+        let contexts = Dictionary(asked.map { ($0, $1.context) }) { first, _ in first }
+        let found: Result<[Key: FetchOutcome<Value>], any Error> = await Result {
+            // It belongs to the first read.
+            try await asked.first?.1.context.recorder.inScope { try await several(contexts) } ?? [:]
+        }
+        var all: [Key: Answer] = [:]
+        for (key, _) in asked {
+            let outcome = FetchOutcome<Value>(found.map { $0[key] ?? .absent() })
+            all[key] = ended(key, outcome, from: start, begin)
+        }
+        if case .failure = found { try Task.checkCancellation() }
+        return all
     }
 
     /// Asks the source.
@@ -86,6 +124,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - slot: The key's part in a fetch of several.
     ///   - callSource: The call's own source, which is asked instead.
     ///   - options: The read's own tags and lifetime.
+    ///   - began: Called when the source is asked; with a slot that may be later, or never.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -95,57 +134,71 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ recorder: ReadTraceRecorder?,
         _ slot: Slot? = nil,
         for callSource: CallSource<Value>? = nil,
-        _ options: ReadOptions = .ordinary
+        _ options: ReadOptions = .ordinary,
+        began: @escaping @Sendable () -> Void = {}
     ) async throws -> Fetched<Value> {
-        let start = MonotonicInstant.now
-        let begin = clock.now(at: start)
-        meter.begin(key)
-        let outcome: FetchOutcome<Value>
+        let question = Question(context: FetchContext(old: old, at: clock.now, recorder: recorder), began: began)
+        let shared: Answer?
+        let asked = slot == nil || recorder == nil ? .distantPast : MonotonicInstant.now
         do {
-            let context = FetchContext(old: old, at: begin, recorder: recorder)
-            let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
-            outcome =
-                if wasWaiting {
-                    answer ?? .absent()
-                } else {
-                    try await recorder.inScope({ try await ask(key, context, callSource) }, failure: \.failure)
-                }
+            shared = try await slot?.ask(key, question)
         } catch {
-            try checkCancellation(of: key, from: start)
-            meter.end(key, with: error, from: start)
-            recorder?.failed(error, at: .source, from: start)
+            try Task.checkCancellation()
+            recorder?.failed(error, at: .source, from: asked)
             throw SourceFailure(error)
         }
-        if case .failure = outcome { try checkCancellation(of: key, from: start) }
-        let end = MonotonicInstant.now
-        if case .failure(let error, _) = outcome {
-            meter.end(key, with: error, from: start)
-            recorder?.failed(error, at: .source, from: start)
+        let answer = if let shared { shared } else { await self.answer(to: question, for: key, callSource) }
+        let outcome = answer.outcome
+        if let error = outcome.failure {
+            try Task.checkCancellation()
+            recorder?.failed(error, at: .source, from: answer.start)
         } else {
-            meter.end(key, from: start, to: end)
-            recorder?.step(.fetched, at: .source, from: start, to: end)
+            recorder?.step(.fetched, at: .source, from: answer.start, to: answer.end)
         }
-        let now = clock.now(at: end)
-        let taken = begin.duration(to: now)
         let tenant = (key as? any TenantScoped)?.tags(within: nil)
         return try fetched(
             tenant.map { outcome.scoped(by: $0) } ?? outcome,
             fingerprint: fingerprint,
             old: old,
-            took: taken,
-            at: now,
+            took: answer.took,
+            at: answer.now,
             tenant.map { options.scoped(by: $0) } ?? options,
             of: tenant
         )
     }
 
-    /// Ends a fetch that did not succeed without a failure where its task is cancelled.
+    /// Asks for one key.
+    private func answer(to question: Question, for key: Key, _ callSource: CallSource<Value>?) async -> Answer {
+        let start = MonotonicInstant.now
+        let begin = clock.now(at: start)
+        meter.begin(key)
+        question.began()
+        let context = question.context
+        let found: Result<FetchOutcome<Value>, any Error> = await Result {
+            try await context.recorder.inScope({ try await ask(key, context, callSource) }, failure: \.failure)
+        }
+        return ended(key, FetchOutcome<Value>(found), from: start, begin)
+    }
+
+    /// Counts the end of a key's fetch.
     ///
-    /// A source may then throw any error: HTTP clients and drivers have cancellation errors of their own.
-    private func checkCancellation(of key: Key, from start: MonotonicInstant) throws {
-        guard Task.isCancelled else { return }
-        meter.end(key, with: CancellationError(), from: start, isFailure: false)
-        throw CancellationError()
+    /// Without success in a cancelled task it has not failed. A source may then throw any error: HTTP clients and
+    /// drivers have cancellation errors of their own.
+    private func ended(
+        _ key: Key,
+        _ outcome: FetchOutcome<Value>,
+        from start: MonotonicInstant,
+        _ begin: MonotonicInstant
+    ) -> Answer {
+        let end = MonotonicInstant.now
+        if let error = outcome.failure {
+            let isFailure = !Task.isCancelled
+            meter.end(key, with: isFailure ? error : CancellationError(), from: start, isFailure: isFailure)
+        } else {
+            meter.end(key, from: start, to: end)
+        }
+        let now = clock.now(at: end)
+        return Answer(outcome: outcome, start: start, end: end, took: begin.duration(to: now), now: now)
     }
 
     private func ask(
@@ -208,6 +261,14 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 extension FetchOutcome {
+    /// What was answered or thrown.
+    fileprivate init(_ found: Result<FetchOutcome, any Error>) {
+        switch found {
+        case .success(let outcome): self = outcome
+        case .failure(let error): self = .failure(error)
+        }
+    }
+
     /// The error of an outcome that is one.
     fileprivate var failure: (any Error)? {
         guard case .failure(let error, _) = self else { return nil }

@@ -248,7 +248,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         LevelLabel(
             "source",
             counters: [
-                .init("under_way", flights.count + apart.count), .init("unattended", flights.anchored + apart.anchored),
+                .init("under_way", flights.count + apart.count),
+                .init("unattended", flights.unattended + apart.unattended),
             ] + fetch.meter.counters,
             durations: [fetch.meter.durations],
             hubs: [fetch.meter.events]

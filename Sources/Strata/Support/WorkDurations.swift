@@ -37,10 +37,14 @@ package final class WorkDurations: Sendable {
 
     /// Removes a listener.
     package func remove(_ id: UInt64) {
-        listeners.withLock { listeners in
+        // Its closure may hold objects of the user's, which must not be released under the lock.
+        let gone = listeners.withLock { listeners in
+            let gone = listeners.first { $0.id == id }
             listeners.removeAll { $0.id == id }
             isHeard.store(!listeners.isEmpty, ordering: .relaxed)
+            return gone
         }
+        withExtendedLifetime(gone) {}
     }
 
     /// Tells the listeners.

@@ -5,7 +5,7 @@ extension HTTPCache {
     enum Others {
         /// It is waited for, and the storage is looked into again.
         case awaited
-        /// The response is left to it.
+        /// The response is left to it: no caller waits for this one.
         case left
         /// The server is asked, too.
         case beside

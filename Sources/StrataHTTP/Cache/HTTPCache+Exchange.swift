@@ -78,11 +78,12 @@ extension HTTPCache {
         defer { forgotten.end(target.base) }
         guard let rights = try await claim(target, found, others) else { return (.elsewhere, .unknown) }
         var start = time.now
-        var reply = try await send(target.request.asking(conditions))
+        let isRenewal = others == .left
+        var reply = try await send(target.request.asking(conditions), isRenewal: isRenewal)
         if reply.status == 304, let content = kept, !conditions.isEmpty, !content.isMeant(by: reply) {
             kept = nil
             start = time.now
-            reply = try await send(target.request.whole)
+            reply = try await send(target.request.whole, isRenewal: isRenewal)
         }
         let now = time.now
         let took = start.duration(to: now)

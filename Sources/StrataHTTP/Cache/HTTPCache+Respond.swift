@@ -69,13 +69,6 @@ extension HTTPCache {
         }
     }
 
-    /// Sends a request on.
-    func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
-        let reply = try await counting { try await origin.send(request) }
-        if reply.isFailure { counted.withLock { $0.failedFetches += 1 } }
-        return reply
-    }
-
     /// What is kept of the URL; a part that does not answer the request is put aside.
     private func look(for target: HTTPTarget) async throws -> Found {
         var found = try await find(target)

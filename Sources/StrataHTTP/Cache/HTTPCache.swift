@@ -38,11 +38,15 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public let collapseLimit: Duration
     let refreshes = RefreshQueue()
     let exchanges: Flights<HTTPResource, Landed>
+    /// Requests that renew responses in the background, and are cancelled and left when their time is over.
+    let renewals: Flights<HTTPCacheRequest, HTTPReply>
     let uncollapsed: Pauses<Uncollapsed>
     /// What lifetimes are judged by: the clock of the level that keeps the responses.
     let time: CacheClock
     let forgotten = ForgetLedger()
     let counted = Locked(HTTPCacheStatistics())
+    /// Tells how long requests to the server take.
+    let meter = FetchMeter()
 
     #if HTTP
     /// A cache of responses.
@@ -82,6 +86,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ) {
         time = storage.clock ?? .current
         exchanges = Flights(clock: time)
+        renewals = Flights(clock: time, anchorLimit: 0)
         uncollapsed = Pauses(clock: time)
         self.storage = storage
         self.origin = origin
@@ -116,8 +121,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
         guard request.awaited == nil else { return nil }
         let kept = try await found(key, request)
-        let start = MonotonicInstant.now
-        let now = time.now(at: start)
+        let now = time.now
         if let kept {
             switch verdict(on: kept, of: key, request, at: now) {
             case .serve where kept.isFresh(at: now):
@@ -131,12 +135,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         }
         guard request.options.source != .never else { return nil }
         do {
-            let entry = try await refresh(key, kept, isKept: !leavesUnfilled(request))
+            let entry = try await refresh(key, kept, isKept: !leavesUnfilled(request), request.recorder)
             counted.withLock { $0.misses += 1 }
-            request.recorder?.step(.hit, at: .source, from: start, to: .now)
             return entry
         } catch {
-            request.recorder?.step(.miss, at: .source, from: start, to: .now)
             guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
                 Self.allowsStale(error), request.options.source != .always || lifetime.staleIfError > 0,
                 time.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
@@ -195,14 +197,15 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     private func refresh(
         _ key: HTTPResource,
         _ kept: Entry<HTTPContent>?,
-        isKept: Bool = true
+        isKept: Bool = true,
+        _ recorder: ReadTraceRecorder? = nil
     ) async throws -> Entry<HTTPContent> {
         let mark = forgotten.begin(key)
         defer { forgotten.end(key) }
         let isKept = isKept && !key.isTooLong
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
-        let outcome = try await counting { try await origin.fetch(key, revalidating: kept?.value) }
+        let outcome = try await fetch(key, revalidating: kept?.value, recorder)
         let now = time.now
         var entry: Entry<HTTPContent>
         switch outcome {
@@ -222,15 +225,6 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             if forgotten.isForgotten(key, since: mark) { await removeOutdated(key) }
         }
         return entry
-    }
-
-    /// Asks the origin, and counts that, and where it fails.
-    func counting<Result>(_ ask: () async throws -> Result) async throws -> Result {
-        counted.withLock { $0.fetches += 1 }
-        do { return try await ask() } catch {
-            if !Task.isCancelled { counted.withLock { $0.failedFetches += 1 } }
-            throw error
-        }
     }
 
     /// Removes a response, also for a caller that is cancelled.
@@ -340,7 +334,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
                 .init("served_stale", counted.servedStale), .init("collapsed", counted.collapsed),
                 .init("failures", counted.failures),
             ],
-            parts: [storage.label, origin.label]
+            // What the origin itself counts are reads that go past this cache.
+            parts: [storage.label, LevelLabel(origin.label.name)],
+            durations: [meter.durations],
+            hubs: [meter.events]
         )
     }
 }

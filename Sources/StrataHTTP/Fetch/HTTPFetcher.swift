@@ -30,6 +30,8 @@ public final class HTTPFetcher: Fetcher {
     private let client: HTTPClient
     private let hosts: HostLimits
     private let time: CacheClock
+    /// Counts the fetches of reads; a cache around this fetcher counts its own.
+    private let meter = FetchMeter()
 
     /// A fetcher.
     ///
@@ -49,9 +51,18 @@ public final class HTTPFetcher: Fetcher {
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
         guard request.options.source != .never, request.awaited == nil else { return nil }
         let start = MonotonicInstant.now
-        let outcome = try await fetch(key)
+        meter.begin(key)
+        let outcome: HTTPOutcome
+        do {
+            outcome = try await request.recorder.inScope { try await fetch(key) }
+        } catch {
+            meter.end(key, with: error, from: start, isFailure: !Task.isCancelled)
+            request.recorder?.failed(error, at: .source, from: start)
+            throw error
+        }
         let end = MonotonicInstant.now
-        request.recorder?.step(.hit, at: .source, from: start, to: end)
+        meter.end(key, from: start, to: end)
+        request.recorder?.step(.fetched, at: .source, from: start, to: end)
         switch outcome {
         case .content(let content), .notModified(let content):
             return content.entry(arrivedAt: time.now(at: end), took: start.duration(to: end))
@@ -258,7 +269,12 @@ public final class HTTPFetcher: Fetcher {
 
     /// `http`, with its limits.
     public var label: LevelLabel {
-        LevelLabel("http, at most \(options.perHost) a host, \(options.sizeLimit) bytes, \(options.timeout)")
+        LevelLabel(
+            "http, at most \(options.perHost) a host, \(options.sizeLimit) bytes, \(options.timeout)",
+            counters: meter.counters,
+            durations: [meter.durations],
+            hubs: [meter.events]
+        )
     }
 }
 
@@ -274,6 +290,8 @@ extension HTTPFetcher: HTTPOrigin {
     package var rules: HTTPLifetime.Rules { options.rules }
     package var leavesConditions: Bool { false }
     package var sizeLimit: Int { options.sizeLimit }
+    /// None: ``options`` have it.
+    package var renewalLimit: Duration? { nil }
 
     /// Those that do not belong to the connection to the caller.
     package func seen(_ fields: HTTPFields) -> HTTPFields { fields.forwarded }

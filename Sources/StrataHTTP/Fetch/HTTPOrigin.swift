@@ -9,6 +9,11 @@ package protocol HTTPOrigin: Sendable {
     var leavesConditions: Bool { get }
     /// The most bytes of a body.
     var sizeLimit: Int { get }
+    /// How long the answer to a request may take for which no caller waits; `nil` where the origin has a limit of its
+    /// own.
+    ///
+    /// After that the request is cancelled, and has failed, whether it ends or not.
+    var renewalLimit: Duration? { get }
     /// The origin's name and limits.
     var label: LevelLabel { get }
 
@@ -33,6 +38,8 @@ package struct HTTPHandlers: HTTPOrigin {
     package let rules: HTTPLifetime.Rules
     package var leavesConditions: Bool { true }
     package var sizeLimit: Int { .max }
+    /// As long as a handler may run that callers have left.
+    package var renewalLimit: Duration? { .seconds(30) }
 
     package init(rules: HTTPLifetime.Rules) {
         self.rules = rules

@@ -92,6 +92,8 @@ public final class ResponseCache: Service, Sendable {
     public var statistics: HTTPCacheStatistics { responses.statistics }
 
     /// Renews responses in the background, until the service is shut down.
+    ///
+    /// A handler may take 30 seconds for that. Then it is cancelled, has failed, and what it makes later is not kept.
     public func run() async {
         await cancelWhenGracefulShutdown { await self.responses.run() }
     }

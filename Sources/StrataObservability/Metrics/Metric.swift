@@ -60,6 +60,8 @@ extension Metric {
     static let breakerState = Metric("cache.breaker.state", .gauge, "cache.operation")
     static let breakerOpenings = Metric("cache.breaker.openings", .counter)
     static let breakerRefusals = Metric("cache.breaker.refusals", .counter)
+    static let sentInvalidations = Metric("cache.invalidations.sent", .counter)
+    static let heardInvalidations = Metric("cache.invalidations.heard", .counter)
     static let pendingInvalidations = Metric("cache.invalidations.pending", .gauge)
     static let replayedInvalidations = Metric("cache.invalidations.replayed", .counter)
     static let droppedInvalidations = Metric("cache.invalidations.dropped", .counter)

@@ -84,6 +84,8 @@ struct CounterMeaning: Sendable {
         "breaker_lease": CounterMeaning(.breakerState, "lease"),
         "breaker_openings": CounterMeaning(.breakerOpenings),
         "breaker_refusals": CounterMeaning(.breakerRefusals),
+        "sent_invalidations": CounterMeaning(.sentInvalidations),
+        "heard_invalidations": CounterMeaning(.heardInvalidations),
         "pending_invalidations": CounterMeaning(.pendingInvalidations),
         "replayed_invalidations": CounterMeaning(.replayedInvalidations),
         "dropped_invalidations": CounterMeaning(.droppedInvalidations),

@@ -157,7 +157,7 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     /// Links the span of a read that has joined another one to that one's.
     ///
-    /// A read may also join at the fetch alone, which is no step, but shows in its entry.
+    /// Where a level records no step of that, it shows in the entry.
     private func link(_ span: any Span, _ leader: ServiceContext?, _ request: TracedRequest, isJoined: Bool) {
         guard let leader, isJoined || request.newSteps.contains(where: { $0.event == .joined }) else { return }
         span.addLink(SpanLink(context: leader, attributes: [:]))

@@ -69,6 +69,7 @@ final class CacheContext: ClientCompanion {
 
     func shutDown() {
         link.shutDown()
+        links?.shutDown()
         leases.stop()
     }
 

@@ -4,14 +4,14 @@ extension RedisClient {
     /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be
     /// repeated, and whether changes made by others are not told although some level wants that.
     ///
-    /// The state of each breaker is 0 while it is closed, 1 while one call decides, 2 while it is open.
+    /// The state of each breaker is 0 while it is closed, 1 while the next call decides, 2 while it is open.
     var outageCounters: [LevelLabel.Counter] {
         let statistics = outageStatistics
         let states = RedisRole.allCases.compactMap { role in
             statistics.breakers[role].map { LevelLabel.Counter(detail: "breaker_\(role.rawValue)", $0.state.severity) }
         }
         return states + [
-            .init("breakers_open", statistics.breakers.values.count { $0.state != .closed }),
+            .init("breakers_open", statistics.breakers.values.count { $0.state == .open }),
             .init("breaker_openings", statistics.breakers.values.reduce(0) { $0 + $1.openings }),
             .init("breaker_refusals", statistics.breakers.values.reduce(0) { $0 + $1.refusals }),
             .init("pending_invalidations", statistics.pendingInvalidations),

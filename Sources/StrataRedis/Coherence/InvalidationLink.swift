@@ -30,6 +30,8 @@ final class InvalidationLink: Sendable {
         var lastNumber: UInt64 = 0
         /// Whether the topics have changed since a driver last looked.
         var hasNews = false
+        /// Whether the client has ended.
+        var hasEnded = false
         /// Whether the server is to tell only of what was read.
         var tracksReads: Bool
         var succession = LinkSuccession()
@@ -104,12 +106,13 @@ final class InvalidationLink: Sendable {
     ///
     /// Returns the number by which to remove it.
     func add(_ listener: any LinkListener, for keyspace: Keyspace) -> UInt64 {
-        let number = listeners.withLock { listeners in
+        let (number, hasEnded) = listeners.withLock { listeners in
             listeners.lastNumber += 1
             listeners.all.append(Entry(number: listeners.lastNumber, keyspace: keyspace, listener: listener))
             listeners.hasNews = true
-            return listeners.lastNumber
+            return (listeners.lastNumber, listeners.hasEnded)
         }
+        if hasEnded { listener.ended() }
         callDrivers()
         return number
     }
@@ -223,6 +226,11 @@ final class InvalidationLink: Sendable {
             _ = links[link].machine.withLock { $0.shutDown(&notices) }
             for notice in notices { tell(notice, by: link) }
         }
+        let all = listeners.withLock { listeners in
+            listeners.hasEnded = true
+            return listeners.all
+        }
+        for entry in all { entry.listener.ended() }
         callDrivers()
     }
 

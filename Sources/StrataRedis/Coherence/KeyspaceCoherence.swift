@@ -1,4 +1,5 @@
 internal import Strata
+internal import Synchronization
 
 /// Keeps the readers of one keyspace coherent with changes made elsewhere: its gate, its own writes, and its waiters.
 ///
@@ -20,6 +21,7 @@ final class KeyspaceCoherence: PartListener {
     private let keyspace: Keyspace
     /// Tells what is heard, and whether anything can be.
     private let events: EventHub
+    private let changesHeard = Atomic<Int>(0)
     /// Whether the level has a link.
     private let isListener: Bool
     /// Reads the version of the value under a name and passes it on, on the I/O thread; `nil` when it cannot be read.
@@ -32,6 +34,14 @@ final class KeyspaceCoherence: PartListener {
     /// New tickets of values with which levels above are being filled, and which may not be committed yet.
     let prepared = Locked<[PreparedTicket]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
+    private let feeds = Locked(Feeds())
+
+    /// The streams of changes, each fed by an observer of its number.
+    private struct Feeds {
+        var open: [UInt64: AsyncStream<KeyspaceChange>.Continuation] = [:]
+        /// Whether nothing more comes.
+        var hasEnded = false
+    }
 
     init(
         keyspace: Keyspace,
@@ -68,6 +78,8 @@ final class KeyspaceCoherence: PartListener {
             tags.onClear { [weak self, part = tags.part] in self?.cleared(part) }
         }
     }
+
+    deinit { ended() }
 
     /// The invalidations of a part, or of the whole keyspace where it has no parts.
     func tags(of part: KeyspacePart?) -> KeyspaceTags { parts[part?.number ?? 0] }
@@ -200,6 +212,9 @@ final class KeyspaceCoherence: PartListener {
         report(.changed(RedisKey(name)))
     }
 
+    /// How many changes of keys, tags and all keys Redis has told of that voided something here, or may have.
+    var heard: Int { changesHeard.load(ordering: .relaxed) }
+
     private func changedElsewhere(_ name: [UInt8], _ fingerprint: UInt64) {
         gate.void(fingerprint, because: .changedElsewhere)
         tellOfChange("a key", RedisKey(name))
@@ -207,6 +222,7 @@ final class KeyspaceCoherence: PartListener {
 
     /// Tells those that observe the level that Redis has told of a change.
     private func tellOfChange(_ what: String, _ name: RedisKey? = nil) {
+        changesHeard.wrappingAdd(1, ordering: .relaxed)
         events.tell(.invalidationHeard) { CacheEvent($0, at: .redis, key: name, detail: what) }
     }
 
@@ -309,6 +325,31 @@ final class KeyspaceCoherence: PartListener {
 
     func removeObserver(_ number: UInt64) {
         observers.withLock { $0[number] = nil }
+    }
+
+    /// The changes from now on, for a reader; see ``RedisLevel/changes(bufferingNewest:)``.
+    func stream(bufferingNewest limit: Int) -> AsyncStream<KeyspaceChange> {
+        let (stream, feed) = AsyncStream.makeStream(of: KeyspaceChange.self, bufferingPolicy: .bufferingNewest(limit))
+        let number = addObserver { feed.yield($0) }
+        feed.onTermination = { [weak self] _ in
+            self?.removeObserver(number)
+            _ = self?.feeds.withLock { $0.open.removeValue(forKey: number) }
+        }
+        let hasEnded = feeds.withLock { feeds in
+            if !feeds.hasEnded { feeds.open[number] = feed }
+            return feeds.hasEnded
+        }
+        if hasEnded { feed.finish() }
+        return stream
+    }
+
+    /// Ends what reads changes: the client, or the level, has ended.
+    func ended() {
+        let left = feeds.withLock { feeds in
+            feeds.hasEnded = true
+            return exchange(&feeds.open, with: [:])
+        }
+        for feed in left.values { feed.finish() }
     }
 
     private func report(_ change: KeyspaceChange) {

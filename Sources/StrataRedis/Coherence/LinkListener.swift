@@ -7,6 +7,9 @@ protocol ChangeListener: AnyObject, Sendable {
 
     /// Whether every change has to be told, also of what this process has not read.
     var hearsEverything: Bool { get }
+
+    /// The client has ended, with all its links: nothing is told from now on.
+    func ended()
 }
 
 extension ChangeListener {
@@ -15,6 +18,8 @@ extension ChangeListener {
 
     /// False: only what was read can be out of date.
     var hearsEverything: Bool { false }
+
+    func ended() {}
 }
 
 /// A listener for changes made elsewhere.

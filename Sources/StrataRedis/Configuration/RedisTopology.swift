@@ -17,6 +17,7 @@ public enum RedisTopology: String, Sendable, Hashable, CaseIterable {
     /// connect.
     ///
     /// That costs one more short connection. Sentinels that watch several primaries need the name of one. A cluster has
-    /// to answer when the client is made; if it answers only later, calls throw ``RedisError/Code/wrongServer``.
+    /// to answer when the client is made; if it answers only later, calls throw ``RedisError/Code/wrongServer``. The
+    /// thread that makes the client waits for that, so a ``CredentialSource`` must not need the actor that it runs on.
     case auto
 }

@@ -191,7 +191,6 @@ extension FetchingLevel {
             request.recorder?.backedOff(reason, since: .now)
             throw SourceFailure(reason, retryAfter: left)
         }
-        level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.ticket(for: names.fingerprint)
         // Before the source is asked: what is changed from now on has to be told.
         let isTold = await level.isTold(of: names, ticket)
@@ -199,9 +198,9 @@ extension FetchingLevel {
         do {
             fetched =
                 if let slot, slot.isHeld {
-                    try await callSource(key, names, nil, request, slot)
+                    try await callSource(key, names, nil, request, slot, isLed: false)
                 } else {
-                    try await limiter.run { try await callSource(key, names, nil, request) }
+                    try await limiter.run { try await callSource(key, names, nil, request, isLed: false) }
                 }
         } catch let failure as SourceFailure {
             if failure.retryAfter ?? options.failureBackOff?.lowerBound ?? .zero > .zero {
@@ -214,15 +213,19 @@ extension FetchingLevel {
         return entry
     }
 
-    /// Asks the source.
+    /// Asks the source; counts the fetch when that begins.
     private func callSource(
         _ key: Key,
         _ names: KeyNames,
         _ old: Entry<Value>?,
         _ request: ReadRequest,
-        _ slot: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil,
+        isLed: Bool = true
     ) async throws -> Fetched<Value> {
-        level.counters.add(\.fetches)
+        let began: @Sendable () -> Void = { [counters = level.counters] in
+            counters.add(\.fetches)
+            if !isLed { counters.add(\.uncoordinatedFetches) }
+        }
         // Taken before the source is asked: an invalidation from now on voids its answer.
         let asOf = level.shared.tags(of: names.part).asOf
         do {
@@ -234,7 +237,8 @@ extension FetchingLevel {
                 request.recorder,
                 slot,
                 for: request.callSource(of: Value.self),
-                request.options
+                request.options,
+                began: began
             )
             fetched.entry?.asOf = asOf
             sourceErrors.end(key)

@@ -51,18 +51,23 @@ extension FetchingLevel {
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.ticket(for: names.fingerprint)
             let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
+            let mode: Lease.Mode = request.insists(on: Value.self) ? .exclusive : .ordinary
             // Redis has answered so far; a long wait must not spend the budget of the call.
             let answer =
                 if waiting.hasWaited {
-                    try await level.redis.budgeted { try await ask(names, replacing: finding, request) }
+                    try await level.redis.budgeted {
+                        try await ask(key, names, replacing: finding.stamp, mode, request)
+                    }
                 } else {
-                    try await ask(names, replacing: finding, request)
+                    try await ask(key, names, replacing: finding.stamp, mode, request)
                 }
             switch answer {
             case .value(let bytes):
-                finding = try await level.open(bytes, names, ticket, pending)
+                finding = try await noting(key, request) { try await level.open(bytes, names, ticket, pending) }
                 if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             case .leads(let lease, let failures):
+                // What this instance fetches is no part of its wait for others.
+                waiting.end()
                 guard await mayReplace(lease, found: finding.stamp) else {
                     return .entry(try await fetchUncoordinated(key, names, request, slot))
                 }
@@ -73,6 +78,7 @@ extension FetchingLevel {
                 throw failure
             case .waits(_, let holder) where waits && level.redis.leases.isToFill(holder.token):
                 // The read that waits may be the one that fills a level above this one when it has got an answer here.
+                waiting.end()
                 return .entry(try await fetchUncoordinated(key, names, request, slot))
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
@@ -80,16 +86,20 @@ extension FetchingLevel {
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold(names.fingerprint))
                 guard waiting.leases <= Waiting.mostLeases else {
+                    waiting.end()
                     return .entry(try await fetchUncoordinated(key, names, request, slot))
                 }
                 // A value that was read on the I/O thread counts only while no invalidation is pending.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
                 else { continue }
-                finding = try await level.open(news.bytes, names, news.ticket, .nothing)
+                finding = try await noting(key, request) {
+                    try await level.open(news.bytes, names, news.ticket, .nothing)
+                }
                 if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             }
         }
+        waiting.end()
         return .entry(try await fetchUncoordinated(key, names, request, slot))
     }
 
@@ -104,21 +114,46 @@ extension FetchingLevel {
         return true
     }
 
+    /// Asks for the value or the lease.
+    ///
+    /// A failure counts as one of Redis.
     private func ask(
+        _ key: Key,
         _ names: KeyNames,
-        replacing finding: RedisLevel<Key, Value>.Finding,
+        replacing stamp: [UInt8]?,
+        _ mode: Lease.Mode,
         _ request: ReadRequest
     ) async throws -> Lease.Answer {
-        try await level.redis.inTurn(for: names.value) {
-            try await Lease.readOrLead(
-                level.redis,
-                level.keyspace,
-                names,
-                duration: options.duration,
-                replacing: finding.stamp,
-                request.insists(on: Value.self) ? .exclusive : .ordinary,
-                traceParent: request.recorder.traceParent
-            )
+        try await noting(key, request) {
+            try await level.counting {
+                try await level.redis.inTurn(for: names.value) {
+                    try await Lease.readOrLead(
+                        level.redis,
+                        level.keyspace,
+                        names,
+                        duration: options.duration,
+                        replacing: stamp,
+                        mode,
+                        traceParent: request.recorder.traceParent
+                    )
+                }
+            }
+        }
+    }
+
+    /// Asks Redis on the way to a lease; a failure is a step of the read, and an event.
+    private func noting<Answer>(
+        _ key: Key,
+        _ request: ReadRequest,
+        _ ask: () async throws -> Answer
+    ) async throws -> Answer {
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        do {
+            return try await ask()
+        } catch let error as RedisError {
+            request.recorder?.failed(error, at: .redis, from: start)
+            level.tellFailure(error, key)
+            throw error
         }
     }
 
@@ -136,17 +171,8 @@ extension FetchingLevel {
         let ticket = level.shared.ticket(for: names.fingerprint)
         let answer: Lease.Answer
         do {
-            answer = try await level.redis.inTurn(for: names.value) {
-                try await Lease.readOrLead(
-                    level.redis,
-                    level.keyspace,
-                    names,
-                    duration: options.duration,
-                    replacing: nil,
-                    request.insists(on: Value.self) ? .exclusive : .beside,
-                    traceParent: request.recorder.traceParent
-                )
-            }
+            let mode: Lease.Mode = request.insists(on: Value.self) ? .exclusive : .beside
+            answer = try await ask(key, names, replacing: nil, mode, request)
         } catch is RedisError {
             return .othersLead
         }
@@ -204,6 +230,7 @@ private struct Waiting {
 
     private let durations: WorkDurations
     private(set) var hasWaited = false
+    private var isOver = false
     /// How many leases were waited for.
     private(set) var leases = 0
     private var holder = Lease.Holder()
@@ -242,8 +269,10 @@ private struct Waiting {
         return min(isTold ? max(lease, look) : look, giveUp)
     }
 
+    /// Takes down how long the caller has waited in all; once.
     mutating func end() {
-        guard hasWaited else { return }
+        guard hasWaited, !isOver else { return }
+        isOver = true
         let now = clock.running
         durations.tell(.wait, since.nanoseconds(to: now))
         note(until: now)

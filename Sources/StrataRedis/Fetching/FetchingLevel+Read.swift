@@ -149,6 +149,7 @@ extension FetchingLevel {
         let hasFallback = spare != nil || !request.isShareable && request.hasFallback
         let limit = level.freshness.waitLimit(request, hasFallback: hasFallback)
         while true {
+            let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             let led = try await fetches.join(
                 key,
                 fingerprint: names.fingerprint,
@@ -158,6 +159,7 @@ extension FetchingLevel {
                 joined: { slot?.leave() },
                 { try await CallBudget.$current.withValue(budget) { try await work() } }
             )
+            if led.role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             switch led.output {
             case .entry, .stored: return led.role == .joined ? taken(led.output)?.joined : taken(led.output)
             // A caller that joined a competition with a shorter limit competes again.
@@ -295,6 +297,7 @@ extension FetchingLevel {
         guard let entry = finding.entry, verdict == .fallBack || verdict == .useless else {
             return level.tell(finding, key, request)
         }
+        level.withdrawHit(of: entry)
         let reason = request.reason(notToServe: entry, at: now)
         request.recorder?.reject(because: reason, at: .redis)
         level.events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }

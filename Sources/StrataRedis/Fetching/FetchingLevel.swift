@@ -274,7 +274,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// The Redis level over a fetcher.
     public var label: LevelLabel {
         let counted = level.statistics
-        let unattended = looks.anchored + flights.anchored + limited.anchored + fetches.anchored + apart.anchored
+        let reads = looks.unattended + flights.unattended + limited.unattended
+        let unattended = reads + fetches.unattended + apart.unattended
         let fetcher = LevelLabel(
             "fetcher",
             counters: source.meter.counters + [.init(detail: "uncoordinated_fetches", counted.uncoordinatedFetches)],
@@ -286,6 +287,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             counters: [
                 .init("under_way", fetches.count + apart.count),
                 .init("unattended", unattended),
+                .init("refreshes_under_way", fetches.launched),
                 .init(detail: "waits", counted.waits),
             ],
             parts: [level.label, fetcher],

@@ -35,7 +35,13 @@ public final class FleetMember: Sendable {
     /// How many keys a second, of each cache, the instance reads on request.
     public let warmRate: Int
     private let logger: Logger?
-    private let registrations = Locked<[FleetRegistration]>([])
+    private let state = Locked(State())
+
+    private struct State: Sendable {
+        var registrations: [FleetRegistration] = []
+        /// Takes those that are added while the member runs.
+        var feed: AsyncStream<FleetRegistration>.Continuation?
+    }
 
     /// A member without a cache.
     ///
@@ -51,7 +57,9 @@ public final class FleetMember: Sendable {
         self.logger = logger
     }
 
-    /// Adds a cache, before ``run()``.
+    /// Adds a cache, before ``run()`` or while it runs.
+    ///
+    /// The member keeps it alive until ``remove(_:)``.
     ///
     /// Keys are looked up in memory by their bytes. That works for key types of the library, such as `String`, `Int`
     /// and `UUID`, and for types with such a raw value; for others `stratactl why` says that it does not know.
@@ -94,7 +102,29 @@ public final class FleetMember: Sendable {
         } hottest: { most in
             memory?.hottest(most).map(\.keyBytes)
         }
-        registrations.withLock { $0.append(registration) }
+        let feed = state.withLock { state in
+            state.registrations.append(registration)
+            return state.feed
+        }
+        feed?.yield(registration)
+    }
+
+    /// Removes the caches of a keyspace: they are released, and the instance is listed there no longer.
+    ///
+    /// While the member runs it leaves the list in the background. A named cache that was removed lives until this is
+    /// called, too.
+    ///
+    /// - Parameter keyspace: The keyspace of their levels.
+    /// - Returns: Whether there was such a cache.
+    @discardableResult
+    public func remove(_ keyspace: Keyspace) -> Bool {
+        let removed = state.withLock { state in
+            let removed = state.registrations.filter { $0.keyspace == keyspace }
+            state.registrations.removeAll { $0.keyspace == keyspace }
+            return removed
+        }
+        for registration in removed { registration.end() }
+        return !removed.isEmpty
     }
 
     /// Lists the instance and answers, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown
@@ -103,16 +133,43 @@ public final class FleetMember: Sendable {
     /// Returns without an error in both cases. After graceful shutdown the instance is no longer listed; after a
     /// cancellation its record vanishes by itself.
     public func run() async {
-        let registrations = registrations.withLock { $0 }
-        await withTaskGroup { group in
-            for registration in registrations { group.addTask { await registration.run() } }
+        let added = begin()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                await withDiscardingTaskGroup { tasks in
+                    for await registration in added { tasks.addTask { await Self.tell(of: registration) } }
+                }
+            }
             _ = await Lifetime.end()
             group.cancelAll()
         }
+        let left = state.withLock { state in
+            state.feed = nil
+            return state.registrations
+        }
         guard !Task.isCancelled else { return }
         await withTaskGroup { group in
-            for registration in registrations { group.addTask { await registration.leave() } }
+            for registration in left { group.addTask { await registration.leave() } }
         }
+    }
+
+    /// The caches that there are, and then those that are added.
+    private func begin() -> AsyncStream<FleetRegistration> {
+        let (added, feed) = AsyncStream.makeStream(of: FleetRegistration.self)
+        let first = state.withLock { state in
+            state.feed = feed
+            return state.registrations
+        }
+        for registration in first { feed.yield(registration) }
+        return added
+    }
+
+    /// Tells of a cache until the task is cancelled, or the cache is removed.
+    private static func tell(of registration: FleetRegistration) async {
+        await registration.run()
+        guard registration.isRemoved else { return }
+        // The member may end at the same time, which cancels this task.
+        await Task { await registration.leave() }.value
     }
 }
 

@@ -11,10 +11,14 @@ final class FleetRegistration: ServerKeyKeeper {
         var begin: MonotonicInstant?
         var cursor = "0"
         var hasFailed = false
+        /// Hears the questions while it runs.
+        var listener: FleetListener?
+        /// Whether the member has let go of it.
+        var isRemoved = false
     }
 
     private let redis: RedisClient
-    private let keyspace: Keyspace
+    let keyspace: Keyspace
     private let interval: Duration
     private let logger: Logger?
     private let label: @Sendable () -> LevelLabel
@@ -62,9 +66,26 @@ final class FleetRegistration: ServerKeyKeeper {
         [keyspace.instances.bytes, keyspace.record(of: number.text).bytes]
     }
 
-    /// Until the task is cancelled.
+    /// Whether it was ended by ``end()``.
+    var isRemoved: Bool { state.withLock { $0.isRemoved } }
+
+    /// Ends ``run()`` now, and for good.
+    func end() {
+        let listener = state.withLock { state in
+            state.isRemoved = true
+            return state.listener
+        }
+        listener?.finish()
+    }
+
+    /// Until the task is cancelled, or ``end()`` is called.
     func run() async {
         let listener = FleetListener(of: number)
+        let isRemoved = state.withLock { state in
+            state.listener = listener
+            return state.isRemoved
+        }
+        guard !isRemoved else { return }
         redis.cache.ownNumbers.withLock { _ = $0.insert(number.text) }
         let answering = redis.cache.tell(listener, of: keyspace)
         defer {
@@ -88,6 +109,7 @@ final class FleetRegistration: ServerKeyKeeper {
                 // Other questions do not wait for it.
                 group.addTask { await self.answer(number, with: await self.warmer.warm(warming.keys).bytes) }
             }
+            group.cancelAll()
         }
     }
 

@@ -40,8 +40,10 @@ package struct InstanceFigures: Sendable {
     package private(set) var entries: Int?
     package private(set) var weight: Int?
     package private(set) var limit: Int?
-    /// The roles whose breakers are not closed, such as `read`.
+    /// The roles whose breakers are open, such as `read`.
     package private(set) var openBreakers: [String] = []
+    /// The roles whose next call decides; also those that were not used since an outage.
+    package private(set) var halfOpenBreakers: [String] = []
     package private(set) var pendingInvalidations = 0
     /// Whether changes made elsewhere are not told.
     package private(set) var isUntrusted = false
@@ -63,13 +65,23 @@ package struct InstanceFigures: Sendable {
             waits += count("waits") ?? 0
             pendingInvalidations = max(pendingInvalidations, count("pending_invalidations") ?? 0)
             if count("untrusted") ?? 0 > 0 { isUntrusted = true }
-            for role in RedisRole.allCases.map(\.rawValue)
-            where count("breaker_\(role)") ?? 0 > 0 && !openBreakers.contains(role) { openBreakers.append(role) }
+            for role in RedisRole.allCases { note(count("breaker_\(role.rawValue)") ?? 0, of: role.rawValue) }
             guard let held = count("entries"), let most = count("limit") else { continue }
             entries = (entries ?? 0) + held
             weight = (weight ?? 0) + (count("weight") ?? held)
             limit = (limit ?? 0) + most
             evictions += count("evictions") ?? 0
+        }
+    }
+
+    /// Takes the state of a breaker as one level tells it; the worst counts.
+    private mutating func note(_ state: Int, of role: String) {
+        guard state > 0, !openBreakers.contains(role) else { return }
+        if state > 1 {
+            openBreakers.append(role)
+            halfOpenBreakers.removeAll { $0 == role }
+        } else if !halfOpenBreakers.contains(role) {
+            halfOpenBreakers.append(role)
         }
     }
 

@@ -89,7 +89,9 @@ extension RedisLevel {
         let (found, asked) = try await counting { try await read(names) }
         guard !found.failures.isEmpty else {
             let decoded = try await decode(found.values, names, tickets, pending)
-            return try await admitted(decoded, of: nil, asked).map { .success($0) }
+            let findings = try await admitted(decoded, of: nil, asked)
+            count(findings)
+            return findings.map { .success($0) }
         }
         // A value that is too large is the failure of its own key.
         let places = names.indices.filter { found.failures[$0] == nil }
@@ -99,9 +101,11 @@ extension RedisLevel {
             places.map { tickets[$0] },
             places.map { pending[$0] }
         )
-        var findings = try await admitted(decoded, of: nil, asked).makeIterator()
+        let findings = try await admitted(decoded, of: nil, asked)
+        count(findings)
+        var rest = findings.makeIterator()
         return names.indices.compactMap { place in
-            found.failures[place].map { .failure($0) } ?? findings.next().map { .success($0) }
+            found.failures[place].map { .failure($0) } ?? rest.next().map { .success($0) }
         }
     }
 
@@ -155,6 +159,7 @@ extension RedisLevel {
                 await Result { try await decode(bytes.get().get(), names[index], tickets[index], pending[index]) }
             )
         }
+        defer { count(outcomes.compactMap { try? $0.get() }) }
         let places = outcomes.indices.filter { (try? outcomes[$0].get())?.entry != nil }
         guard !places.isEmpty else {
             // As with every other read: values fetched for these keys are stored with the present number.

@@ -42,6 +42,7 @@ extension RedisLevel: AtomicLevel {
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let (bytes, asked) = try await counting { try await read(names) }
         let finding = try await confirmed(open(bytes, ticket, asked), of: names, asOf, asked)
+        count([finding])
         if finding.belongsToNewerRelease {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }

@@ -28,12 +28,10 @@ extension RedisLevel {
     /// that this instance has read come.
     ///
     /// - Parameter limit: How many elements wait at most for a reader.
-    /// - Returns: The changes from now on, until the task that reads them ends.
+    /// - Returns: The changes from now on. It ends with the task that reads it, with the level, and when the client is
+    ///   shut down; at once if that has happened. Without a link it does not hear of the client's end.
     public func changes(bufferingNewest limit: Int = 256) -> AsyncStream<KeyspaceChange> {
-        let (stream, feed) = AsyncStream.makeStream(of: KeyspaceChange.self, bufferingPolicy: .bufferingNewest(limit))
-        let number = shared.addObserver { feed.yield($0) }
-        feed.onTermination = { [weak shared] _ in shared?.removeObserver(number) }
-        return stream
+        shared.stream(bufferingNewest: limit)
     }
 
     /// Why the link does not stand, for a person; `nil` while it does, and without a link.

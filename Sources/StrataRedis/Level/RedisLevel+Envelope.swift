@@ -50,6 +50,8 @@ extension RedisLevel {
     }
 
     /// The entry of some bytes, if it is valid.
+    ///
+    /// It is not counted: a read may look more than once.
     func open(
         _ bytes: [UInt8]?,
         _ names: KeyNames,
@@ -67,19 +69,14 @@ extension RedisLevel {
         _ ticket: Ticket,
         _ pending: PendingInvalidations.Reach
     ) async throws -> Finding {
-        guard let bytes else {
-            counters.add(\.misses)
-            return .nothing
-        }
+        guard let bytes else { return .nothing }
         let offset = try await clock(of: names).offset()
         var found = decode(bytes, names, ticket, pending, clockOffset: offset)
         if isAhead(found, bytes, offset) {
             let anew = try await self.offset(of: EnvelopeHeader(bytes)?.storedAt, names)
             if anew != offset { found = decode(bytes, names, ticket, pending, clockOffset: anew) }
         }
-        found = try await standing(found, bytes, names, pending)
-        count(found)
-        return found
+        return try await standing(found, bytes, names, pending)
     }
 
     /// The entries of the values of several keys, valid or not, as for a single one.
@@ -104,21 +101,10 @@ extension RedisLevel {
                 findings.append(try await decode(bytes, names[index], tickets[index], pending[index]))
                 known = (clock, try await clock.offset())
             } else {
-                count(found)
                 findings.append(found)
             }
         }
         return findings
-    }
-
-    /// Counts a void or unusable finding.
-    func count(_ finding: Finding) {
-        switch finding {
-        case .void(_, because: .invalidationPending), .void(_, because: .voided): counters.add(\.voided)
-        case .void: counters.add(\.misses)
-        case .unusable: counters.add(\.unusable)
-        case .nothing, .entry: break
-        }
     }
 
     /// The entry of some bytes, valid or not, unless a pending invalidation voids it.

@@ -49,10 +49,7 @@ extension RedisLevel {
 
     /// The entry of some bytes but for its value; nothing where they hold none that this level could read.
     private func outline(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
-        guard let bytes else {
-            counters.add(\.misses)
-            return .nothing
-        }
+        guard let bytes else { return .nothing }
         let offset = try await offset(of: EnvelopeHeader(bytes)?.storedAt, names)
         let stamp = Envelope.stamp(of: bytes)
         do {
@@ -62,16 +59,13 @@ extension RedisLevel {
             }
             var entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
             guard envelope.kind == .value, isInTime(entry) else {
-                counters.add(\.misses)
                 return .void(stamp: stamp, because: envelope.kind == .value ? .expired : .absent)
             }
             freshness.complete(&entry)
             return .entry(entry, bytes: bytes)
         } catch let fault as EnvelopeFault {
             let pending = redis.outage.replay.reach(over: names, keyspace)
-            let found = try await standing(.unusable(fault, stamp: stamp), bytes, names, pending)
-            count(found)
-            return found
+            return try await standing(.unusable(fault, stamp: stamp), bytes, names, pending)
         }
     }
 }

@@ -1,6 +1,30 @@
 internal import Strata
 
 extension RedisLevel {
+    /// Counts what reads have found, each once.
+    func count(_ findings: some Sequence<Finding>) {
+        counters.change { counted in
+            for finding in findings {
+                switch finding {
+                case .entry: counted.hits += 1
+                case .nothing, .void(_, because: .expired), .void(_, because: .absent): counted.misses += 1
+                case .void: counted.voided += 1
+                case .unusable: counted.unusable += 1
+                }
+            }
+        }
+    }
+
+    /// What a read has found is not what it wants, for instance because it is stale: it counts as a miss.
+    func withdrawHit(of entry: Entry<Value>) {
+        // A replica's entry, whose ticket is void, counts as something else.
+        guard entry.ticket != .void else { return }
+        counters.change {
+            $0.hits -= 1
+            $0.misses += 1
+        }
+    }
+
     /// Takes down what a look has found.
     func note(_ finding: Finding, _ recorder: ReadTraceRecorder?, since start: MonotonicInstant) {
         guard let recorder else { return }
@@ -32,6 +56,7 @@ extension RedisLevel {
 
     /// Tells those that observe the level that the other instances are told of a change.
     func tellInvalidation(_ what: String, _ key: Key? = nil) {
+        counters.add(\.sentInvalidations)
         events.tell(.invalidationSent) { CacheEvent($0, at: .redis, key: key, detail: what) }
     }
 }

@@ -98,7 +98,7 @@ extension RedisLevel {
         guard let isValid = shared.tags(of: names.part).knows(entry.asOf, entry.tags) else {
             return try await admitted([finding], of: names.part, asked)[0]
         }
-        return counted(entry, bytes, isValid: isValid, names.part)
+        return isValid ? finding : voided(entry, bytes, names.part)
     }
 
     /// Replaces the entries of one part, or of a keyspace without parts, that an invalidation has voided.
@@ -109,11 +109,11 @@ extension RedisLevel {
     ) async throws -> [Finding] {
         let tags = shared.tags(of: part)
         // Those of unknown validity are asked for first, for that may fail.
-        var (valid, void, asking, questions) = (0, [Int](), [Int](), [(UInt64, [TagName])]())
+        var (void, asking, questions) = ([Int](), [Int](), [(UInt64, [TagName])]())
         for place in findings.indices {
             guard case .entry(let entry, _) = findings[place] else { continue }
             switch tags.knows(entry.asOf, entry.tags) {
-            case true?: valid += 1
+            case true?: break
             case false?: void.append(place)
             case nil:
                 asking.append(place)
@@ -122,11 +122,9 @@ extension RedisLevel {
         }
         if !asking.isEmpty {
             let verdicts = try await counting { [questions] in try await tags.admits(questions, asked, redis) }
-            for (place, isValid) in zip(asking, verdicts) {
-                if isValid { valid += 1 } else { void.append(place) }
-            }
+            for (place, isValid) in zip(asking, verdicts) where !isValid { void.append(place) }
         }
-        for _ in 0..<valid { counters.add(\.hits) }
+        guard !void.isEmpty else { return findings }
         var judged = findings
         for place in void {
             guard case .entry(let entry, let bytes) = findings[place] else { continue }
@@ -135,21 +133,9 @@ extension RedisLevel {
         return judged
     }
 
-    private func counted(
-        _ entry: Entry<Value>,
-        _ bytes: [UInt8],
-        isValid: Bool,
-        _ part: KeyspacePart?
-    ) -> Finding {
-        guard isValid else { return voided(entry, bytes, part) }
-        counters.add(\.hits)
-        return .entry(entry, bytes: bytes)
-    }
-
     /// What a reader finds in place of an entry that a tag or a clear has voided.
     func voided(_ entry: Entry<Value>, _ bytes: [UInt8], _ part: KeyspacePart?) -> Finding {
-        counters.add(\.voided)
-        return .void(
+        .void(
             stamp: Envelope.stamp(of: bytes),
             because: shared.tags(of: part).hasCleared(entry.asOf) || entry.tags.isEmpty ? .cleared : .tagInvalidated
         )

@@ -20,7 +20,7 @@ public import Strata
 /// | invalidate tags, clear | 1 script, whatever the number of entries; 16 at once in a cluster |
 ///
 /// Without a link (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every ten
-/// seconds one call also asks the server for its time. Encoding and decoding run on the caller's task.
+/// seconds one call also asks the server for its time. Encoding and decoding run in the caller's task, on its actor.
 public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The server.
     public let redis: RedisClient
@@ -137,7 +137,11 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     }
 
     /// How the level was used since it was made.
-    public var statistics: RedisLevelStatistics { counters.snapshot }
+    public var statistics: RedisLevelStatistics {
+        var statistics = counters.snapshot
+        statistics.heardInvalidations = shared.heard
+        return statistics
+    }
 
     // MARK: Reading
 
@@ -174,6 +178,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         do {
             let (bytes, asked) = try await counting { try await read(names) }
             finding = try await open(bytes, names, ticket, pending, asked)
+            count([finding])
         } catch let error as RedisError {
             guard let spare = try await replicaFinding(names, request, after: error) else { throw error }
             request.recorder?.failed(error, at: .redis, from: start)
@@ -293,6 +298,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .init("failures", counted.failures),
                 .init(detail: "stores", counted.stores),
                 .init(detail: "refused_stores", counted.refusedStores),
+                .init(detail: "sent_invalidations", counted.sentInvalidations),
+                .init(detail: "heard_invalidations", counted.heardInvalidations),
             ] + redis.outageCounters,
             place: redis.configuration.telemetryPlace,
             durations: [redis.outage.durations],

@@ -2,11 +2,14 @@ internal import Strata
 
 /// How a Redis level was used since it was made.
 public struct RedisLevelStatistics: Sendable, Hashable {
-    /// Reads that found an envelope they could use.
+    /// Reads that found an envelope they could use, and were served with it.
+    ///
+    /// A read that waits for another instance's fetch is none: it was a miss. Nor is a refresh that finds the value
+    /// it is to replace.
     public var hits = 0
     /// Reads that a replica has answered while the primary did not; not part of ``hits``.
     public var replicaHits = 0
-    /// Reads that found nothing.
+    /// Reads that found nothing, or nothing that they wanted: it was stale, too old, or to be replaced.
     public var misses = 0
     /// Reads that found bytes they could not use: damaged, foreign, of a newer release, of another key, undecodable.
     public var unusable = 0
@@ -14,7 +17,7 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var voided = 0
     /// Calls that failed in Redis, or were not answered in time.
     public var failures = 0
-    /// Fetches from the source.
+    /// Fetches from the source, each of a key: one call of the source for several keys is a fetch of each.
     public var fetches = 0
     /// Fetches without a lease, because Redis could not be asked or no instance delivered in time.
     public var uncoordinatedFetches = 0
@@ -26,6 +29,11 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var stores = 0
     /// Fetched values that were not stored because the lease was gone.
     public var refusedStores = 0
+    /// Removals of a key, calls that invalidate tags, and clears by this level that Redis has confirmed.
+    public var sentInvalidations = 0
+    /// Changes of a key, invalidations of tags, and clears that the level has heard of: what memory had of them is
+    /// void.
+    public var heardInvalidations = 0
 }
 
 /// The counters behind ``RedisLevelStatistics``.
@@ -37,6 +45,8 @@ final class RedisLevelCounters: Sendable {
     var snapshot: RedisLevelStatistics { statistics.withLock { $0 } }
 
     func add(_ counter: any WritableKeyPath<RedisLevelStatistics, Int> & Sendable) {
-        statistics.withLock { $0[keyPath: counter] += 1 }
+        change { $0[keyPath: counter] += 1 }
     }
+
+    func change(_ body: (inout RedisLevelStatistics) -> Void) { statistics.withLock { body(&$0) } }
 }

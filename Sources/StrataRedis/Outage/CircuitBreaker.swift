@@ -75,11 +75,16 @@ final class CircuitBreaker: Sendable {
         }
     }
 
-    var statistics: OutageStatistics.Breaker {
+    /// The state at a time, and what was counted.
+    ///
+    /// Nothing looks at an open breaker whose role is not used: after its pause nothing is refused but the call that
+    /// sends the probe.
+    func statistics(at now: MonotonicInstant) -> OutageStatistics.Breaker {
         let phase = machine.withLock { $0.phase }
         let state: OutageStatistics.Breaker.State =
             switch phase {
             case .closed: .closed
+            case .open(let until) where until <= now: .halfOpen
             case .open, .probing: .open
             case .ready, .trying: .halfOpen
             }

@@ -187,8 +187,7 @@ final class InvalidationReplay: Sendable {
         var notices = Notices()
         while !Task.isCancelled {
             if failures > 0 { await rest(after: failures) }
-            guard !Task.isCancelled, let client = reference.client else { return }
-            let round = await attempt(client, by: .distantFuture)
+            guard !Task.isCancelled, let round = await attempt(reference) else { return }
             // The call that ends the client goes on from here.
             guard !Task.isCancelled else { return }
             failures = round.isWhole ? 0 : failures + 1
@@ -204,6 +203,14 @@ final class InvalidationReplay: Sendable {
             if notices.areAllRepeated { log(.notice, "the failed invalidations were repeated") }
             return
         }
+    }
+
+    /// Tries with the client, which is kept alive for that long and not while the worker rests.
+    ///
+    /// - Returns: `nil` when the client is gone.
+    private func attempt(_ reference: ClientReference) async -> Round? {
+        guard let client = reference.client else { return nil }
+        return await attempt(client, by: .distantFuture)
     }
 
     /// What a worker tells: an outage and a refusal once each, and neither for what a caller has left, or for one bad
@@ -380,15 +387,6 @@ final class InvalidationReplay: Sendable {
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         logger?.log(level: level, message, metadata: metadata.merging(["redis.endpoint": "\(endpoint)"]) { $1 })
-    }
-}
-
-extension RedisError {
-    /// Whether a node refuses one slot, and may serve others.
-    fileprivate var isOfOneSlot: Bool {
-        guard let serverMessage, let serverCode else { return false }
-        return ["MOVED", "ASK", "TRYAGAIN"].contains(serverCode)
-            || serverMessage.hasPrefix("CLUSTERDOWN Hash slot not served")
     }
 }
 

@@ -81,7 +81,8 @@ final class OutageControl: Sendable {
 
     var statistics: OutageStatistics {
         var statistics = replay.statistics
-        for role in RedisRole.allCases { statistics.breakers[role] = breaker(role).statistics }
+        let now = clock.now
+        for role in RedisRole.allCases { statistics.breakers[role] = breaker(role).statistics(at: now) }
         return statistics
     }
 }

@@ -8,7 +8,8 @@ public struct OutageStatistics: Sendable, Hashable {
             case closed
             /// Calls fail at once.
             case open
-            /// One call is made and decides; the others fail at once.
+            /// The next calls decide: the pause is over, or the server has answered. One call is made at a time, and
+            /// the others fail at once. A breaker stays so until its role is used.
             case halfOpen
         }
 

@@ -23,6 +23,13 @@ extension RedisError {
     /// Whether the user may not access a key or a channel, of one keyspace perhaps; it may run the command.
     var isOfForbiddenName: Bool { serverCode == "NOPERM" && serverMessage?.contains(" access ") == true }
 
+    /// Whether a node refuses one slot, and may serve others.
+    var isOfOneSlot: Bool {
+        guard let serverMessage, let serverCode else { return false }
+        return ["MOVED", "ASK", "TRYAGAIN"].contains(serverCode)
+            || serverMessage.hasPrefix("CLUSTERDOWN Hash slot not served")
+    }
+
     /// Whether the server refuses to write because it is a replica.
     var isOfReplica: Bool { code == .server && serverCode == "READONLY" }
 }

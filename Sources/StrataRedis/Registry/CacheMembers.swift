@@ -29,8 +29,8 @@ struct CacheMembers: Sendable {
 
     /// Takes out the caches that a registry does not have any more; what has got their names are others.
     mutating func takeRemoved(from registry: CacheRegistry) -> [CacheMember] {
-        let standing = registry.entries
-        return all.filter { standing[$0.key]?.number != $0.value.number }.keys
+        let standing = registry.numbers
+        return all.filter { standing[$0.key] != $0.value.number }.keys
             .compactMap { all.removeValue(forKey: $0) }
     }
 

@@ -125,8 +125,9 @@ public final class RedisCaches: Sendable {
     /// - Returns: Whether there was one.
     @discardableResult
     public func remove(_ name: String) -> Bool {
-        let (member, isRemoved) = state.withLock { ($0.all.removeValue(forKey: name), registry.remove(name)) }
-        return withExtendedLifetime(member) { isRemoved }
+        let (member, entry) = state.withLock { ($0.all.removeValue(forKey: name), registry.take(name)) }
+        // They may go here, outside the lock.
+        return withExtendedLifetime((member, entry)) { entry != nil }
     }
 
     /// The caches over Redis and their states, in the order of their names.
@@ -242,12 +243,15 @@ public final class RedisCaches: Sendable {
             )
             let cache = memory.compose(source(level, settings.leases), logger: logger)
             var member = CacheMember(cache, settings)
+            // One that was removed from the registry meanwhile; it may go outside the lock.
+            var replaced: CacheMember?
+            defer { withExtendedLifetime(replaced) {} }
             let isEntered = try state.withLock { state throws(CacheError) in
                 guard state.generation == generation else { return false }
                 if !isNew, registry.has(name) { return false }
                 try state.check(member.keyspace, of: name)
                 member.number = try registry.register(cache, as: name)
-                state.all[name] = member
+                replaced = state.all.updateValue(member, forKey: name)
                 return true
             }
             if isEntered { return cache }

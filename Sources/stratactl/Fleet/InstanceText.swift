@@ -22,14 +22,19 @@ enum InstanceText {
         case .unusable: return "its record cannot be read"
         case .record(let record):
             let figures = InstanceFigures(record)
-            var troubles =
-                figures.openBreakers.isEmpty ? [] : ["breaker open: \(figures.openBreakers.joined(separator: " "))"]
+            var troubles = breakers("open", figures.openBreakers)
             if figures.isUntrusted { troubles.append("does not hear of changes") }
             if figures.pendingInvalidations > 0 {
                 troubles.append("\(Quantity.text(figures.pendingInvalidations, "invalidation")) not sent")
             }
-            return troubles.isEmpty ? "ok" : troubles.joined(separator: ", ")
+            // No trouble by itself: a role that is not used after an outage stays so.
+            return ((troubles.isEmpty ? ["ok"] : troubles) + breakers("half open", figures.halfOpenBreakers))
+                .joined(separator: ", ")
         }
+    }
+
+    private static func breakers(_ state: String, _ roles: [String]) -> [String] {
+        roles.isEmpty ? [] : ["breaker \(state): \(roles.joined(separator: " "))"]
     }
 
     /// The shares of hits by level, such as `memory 92 %, redis 40 %`.

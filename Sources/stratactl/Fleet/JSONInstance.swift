@@ -44,6 +44,7 @@ struct JSONInstance: Encodable {
     /// Why changes made elsewhere are not told; missing while they are.
     let untrusted: String?
     let openBreakers: [String]?
+    let halfOpenBreakers: [String]?
     let pendingInvalidations: Int?
     let requests: Int?
     let levels: [Level]?
@@ -72,6 +73,7 @@ struct JSONInstance: Encodable {
         uptimeSeconds = record.map { Double(max($0.uptime, 0)) / 1000 }
         untrusted = record?.link
         openBreakers = figures?.openBreakers
+        halfOpenBreakers = figures?.halfOpenBreakers
         pendingInvalidations = figures?.pendingInvalidations
         requests = figures?.requests
         levels = figures?.reads

@@ -61,6 +61,18 @@ struct FleetBoundsTests {
         #expect(InstanceFigures(record).reads.first?.reads == .init(hits: 4, misses: 2))
     }
 
+    @Test("a breaker is open where one level says so, and half open where none says worse")
+    func breakers() {
+        var record = record("one")
+        record.levels = [
+            .init(path: "a", counters: ["breaker_read": 1, "breaker_write": 1, "breaker_lease": 0]),
+            .init(path: "b", counters: ["breaker_read": 2, "breaker_write": 1]),
+            .init(path: "c", counters: ["breaker_read": 1]),
+        ]
+        let figures = InstanceFigures(record)
+        #expect(figures.openBreakers == ["read"] && figures.halfOpenBreakers == ["write"])
+    }
+
     @Test("negative and huge counts become figures that can be added up")
     func hostileFigures() {
         var record = record("liar")

@@ -125,6 +125,42 @@ struct FleetMemberTests {
         }
     }
 
+    @Test("a cache that is added meanwhile is listed; one that is removed is off its list at once, and let go")
+    func removed() async throws {
+        try await RedisServer.withServer { server in
+            let stays = try Instance(server.url, "others") { $0.instanceName = "web-1/7" }
+            let others = FleetInspector(stays.redis, "others")
+            let inspector = FleetInspector(stays.redis, keyspace)
+            let member = FleetMember(interval: .seconds(60))
+            member.add(stays.cache, of: stays.level, memory: stays.memory)
+            weak var gone: RedisLevel<String, String>?
+            let running = Task { await member.run() }
+            while try await others.instances().instances.first?.record == nil { try await nextTurn() }
+            do {
+                let goes = try instance(server, "web-1/7")
+                gone = goes.level
+                member.add(goes.cache, of: goes.level, memory: goes.memory)
+                while try await inspector.instances().instances.first?.record == nil { try await nextTurn() }
+                #expect(member.remove(keyspace))
+                #expect(!member.remove(keyspace))
+            }
+            // By itself the record would stay for minutes.
+            while try await stays.redis.exists(keyspace.instances) > 0 { try await nextTurn() }
+            while gone != nil { try await nextTurn() }
+            #expect(try await others.instances().instances.count == 1)
+            running.cancel()
+            await running.value
+            // Before it runs, too.
+            do {
+                let goes = try instance(server, "web-1/7")
+                gone = goes.level
+                member.add(goes.cache, of: goes.level, memory: goes.memory)
+                #expect(member.remove(keyspace))
+            }
+            while gone != nil { try await nextTurn() }
+        }
+    }
+
     @Test("what memory holds of a key is told without the value: fresh, void by what, absent, or not to be found")
     func findings() async throws {
         try await RedisServer.withServer { server in

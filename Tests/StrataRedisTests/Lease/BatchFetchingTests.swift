@@ -282,6 +282,37 @@ struct BatchFetchingTests {
         }
     }
 
+    @Test("a fetch begins when the source is asked: a batch that waits for room has fetched nothing, and loses no time")
+    func waitingForRoom() async throws {
+        let (clock, limiter, room) = (ManualClock(), FetchLimiter(limit: 1), AsyncGate())
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600), limiter: limiter)
+            let level = try clock.driving { try instance(of: server, options: options) }
+            func fetches() -> [Int] {
+                [level.level.statistics.fetches] + level.source.meter.counters.map(\.value)
+            }
+            let holder = Task { try await limiter.run { try await room.pass() } }
+            await room.arrivals()
+            let left = Task { try await level.get(["a", "b"]) }
+            while limiter.waiting == 0 { try await nextTurn() }
+            left.cancel()
+            await #expect(throws: CancellationError.self) { try await left.value }
+            while limiter.waiting > 0 { try await nextTurn() }
+            #expect(fetches() == [0, 0, 0])
+            let read = Task { try await level.entries(for: ["c", "d"], ReadRequest()) }
+            while limiter.waiting == 0 { try await nextTurn() }
+            try clock.advance(by: .seconds(5))
+            room.open()
+            let entries = try await read.value
+            #expect(entries.map { $0?.value } == ["c!", "d!"])
+            #expect(entries.compactMap { $0?.fetchDuration } == [.zero, .zero])
+            // One call, and a fetch of each key.
+            #expect(library.calls == [["c", "d"]] && fetches() == [2, 2, 0])
+            try await holder.value
+        }
+    }
+
     @Test("a remove during a batch: what was read before it is not kept")
     func removed() async throws {
         try await RedisServer.withServer { server in

@@ -35,6 +35,11 @@ struct StaleFetchingTests {
         while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
     }
 
+    /// What the labels of instances count, together.
+    private func count(_ name: String, in fleet: [FetchingLevel<String, String>]) -> Int {
+        fleet.flatMap { $0.label.counters }.reduce(0) { $0 + ($1.name == name ? $1.value : 0) }
+    }
+
     @Test("within the window the whole fleet serves the stale value at once, and one instance fetches")
     func whileRevalidating() async throws {
         try await RedisServer.withServer { server in
@@ -55,8 +60,11 @@ struct StaleFetchingTests {
                 for try await value in group { #expect(value == "old") }
             }
             await source.gate.arrivals()
+            // No caller has given up.
+            #expect(count("refreshes_under_way", in: fleet) >= 1 && count("unattended", in: fleet) == 0)
             source.gate.open()
             for instance in fleet { await instance.drain(within: .seconds(30)) }
+            #expect(count("refreshes_under_way", in: fleet) == 0)
             #expect(source.calls == 1)
             #expect(try await fleet[1].level.get("k") == "value")
         }
@@ -223,7 +231,7 @@ struct StaleFetchingTests {
         }
     }
 
-    @Test("reload replaces a fresh value in every instance; a second one joins the fetch that is under way")
+    @Test("reload replaces a fresh value in every instance; one that comes later joins the fetch, and says so")
     func reload() async throws {
         try await RedisServer.withServer { server in
             let cache = try instance(of: server, freshness: FreshnessPolicy())
@@ -232,9 +240,13 @@ struct StaleFetchingTests {
             let reloads = (0..<8).map { _ in Task { try await cache.get("k", .reload) } }
             await source.gate.arrivals()
             #expect(try await other.get("k") == "old")
-            while cache.fetches.waiting < 8 { try await nextTurn() }
+            let traced = Task { try await cache.getWithTrace("k", .reload).trace }
+            while cache.fetches.waiting < 9 { try await nextTurn() }
             source.gate.open()
             for reload in reloads { #expect(try await reload.value == "value") }
+            let trace = try await traced.value
+            #expect(trace.hasWaited)
+            #expect(trace.steps.filter { $0.event == .joined }.map(\.origin) == [.source])
             #expect(source.calls == 1)
             #expect(try await other.get("k") == "value")
         }

@@ -56,6 +56,29 @@ struct WaitingTests {
         }
     }
 
+    @Test("a wait ends where the read fetches itself: its time is taken before the source is asked, and once")
+    func ownFetch() async throws {
+        try await RedisServer.withServer { server in
+            let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+            try await level.listens()
+            let cache = level.fetching(.lasting) { [source] _ in try await source.fetch() }
+            let waits = SharedCount()
+            let listener = cache.waitDurations.add { _, _, _ in waits.increment() }
+            try await level.redis.set(names.lease, held, expiringIn: .seconds(50))
+            let read = Task { try await cache.get("k") }
+            while level.statistics.waits == 0 { try await nextTurn() }
+            try await level.redis.delete(names.lease)
+            // As the end of a lease is told.
+            try await level.redis.publish(KeyspaceEvent.ended.message(for: names), to: keyspace.events)
+            await source.gate.arrivals()
+            #expect(waits.value == 1)
+            source.gate.open()
+            #expect(try await read.value == "value")
+            #expect(waits.value == 1)
+            cache.waitDurations.remove(listener)
+        }
+    }
+
     @Test("by default a caller waits for longer than a lease can stand")
     func defaults() {
         let options = LeaseOptions()

@@ -137,6 +137,28 @@ struct RedisReasonTests {
         #expect(ReadTrace.Reason(RedisError(code: .timeout, message: "")) == nil)
     }
 
+    @Test("a lease that cannot be asked for is a failure of Redis: in the account, the counter and the events")
+    func leaseRefused() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            // From then on a look takes no script.
+            try await level.listens()
+            let cache = level.fetching { _ in "value" }
+            var misses = cache.observe([.miss]).makeAsyncIterator()
+            try await server.command("ACL", "SETUSER", "default", "-eval", "-evalsha")
+            #expect(try await account(cache) == ["redis miss (absent)", "redis failed", "source fetched"])
+            #expect(level.statistics.failures == 1 && level.statistics.uncoordinatedFetches == 1)
+            let miss = try #require(await misses.next())
+            #expect(miss.reason == .absent && miss.error == nil)
+            let failure = try #require(await misses.next())
+            #expect(failure.reason == nil && failure.error != nil)
+            let beside = try await account(cache, ReadOptions(skipsReading: [.redis]))
+            #expect(beside == ["redis skipped (skipped)", "redis failed", "source fetched"])
+            #expect(level.statistics.failures == 2 && level.statistics.uncoordinatedFetches == 2)
+        }
+    }
+
     @Test("a fetch and what is stored of it, and where; a fetch that has lost its lease stores nothing, and says so")
     func fetched() async throws {
         try await RedisServer.withServer { server in
@@ -254,6 +276,10 @@ struct RedisReasonTests {
             try await others.wake()
             let steps = try await read.value.steps
             #expect(steps.filter { $0.event == .waited }.map(\.whom) == ["web-1", "web-2"])
+            // What the read fetches itself comes after its wait, and is no part of it.
+            let events = steps.map(\.event)
+            let fetch = try #require(events.firstIndex(of: .fetched))
+            #expect(!events[fetch...].contains(.waited))
             #expect(try await read.value.description.contains("redis waited for web-1"))
         }
     }

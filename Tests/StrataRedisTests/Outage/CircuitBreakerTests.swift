@@ -5,6 +5,11 @@ import Testing
 
 @testable import StrataRedis
 
+extension CircuitBreaker {
+    /// As long as no pause is over.
+    var statistics: OutageStatistics.Breaker { statistics(at: .distantPast) }
+}
+
 @Suite("A breaker and what it counts")
 struct CircuitBreakerTests {
     private static let second: Int64 = 1_000_000_000
@@ -163,6 +168,19 @@ struct CircuitBreakerTests {
                 "Redis is asked again redis.endpoint=somewhere redis.role=read",
             ]
         )
+    }
+
+    @Test("open is said as long as calls are refused: after its pause a breaker that is not asked is half open")
+    func idle() throws {
+        let breaker = breaker()
+        for _ in 0..<10 { try call(breaker, .failed, at: 0) }
+        #expect(breaker.statistics(at: instant(0.4)).state == .open)
+        #expect(breaker.statistics(at: instant(1)).state == .halfOpen)
+        let refusal = #expect(throws: CircuitBreaker.Refusal.self) { try breaker.enter(at: instant(1)) }
+        #expect(breaker.statistics(at: instant(1)).state == .open)
+        breaker.probed(try #require(refusal?.probe), false, at: instant(1))
+        #expect(breaker.statistics(at: instant(1)).state == .open)
+        #expect(breaker.statistics(at: instant(3)).state == .halfOpen)
     }
 
     @Test("calls that were let through before an outage and fail after it decide nothing")

@@ -90,6 +90,56 @@ struct EndingClientTests {
         }
     }
 
+    @Test("what reads changes ends with it, and what begins to read afterwards ends at once")
+    func changes() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            try await level.ready(within: .seconds(60))
+            let reader = Task { [changes = level.changes()] in
+                for await _ in changes {}
+            }
+            await redis.shutDown()
+            await reader.value
+            for await _ in level.changes() {}
+            let later = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            for await _ in later.changes() {}
+        }
+    }
+
+    @Test("in a cluster they end with the client, and not with the link of a node")
+    func changesOfCluster() async throws {
+        let cluster = try await TestCluster.shared()
+        let instance = try ClusterInstance(cluster, keyspace)
+        try await instance.level.ready(within: .seconds(60))
+        var heard = instance.level.changes().makeAsyncIterator()
+        let node = try #require(instance.redis.cluster?.clients.first)
+        node.link.shutDown()
+        for key in TestCluster.keys("key", of: cluster) { try await instance.level.set("v", for: key) }
+        var isTold = false
+        while !isTold, let change = await heard.next() {
+            if case .changed = change { isTold = true }
+        }
+        #expect(isTold)
+        await instance.redis.shutDown()
+        while await heard.next() != nil {}
+        for await _ in instance.level.changes() {}
+    }
+
+    @Test("what reads changes ends with the level, though the client goes on")
+    func changesOfLevel() async throws {
+        let redis = try await TestServer.client()
+        let reader: Task<Void, Never>
+        do {
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            reader = Task { [changes = level.changes()] in
+                for await _ in changes {}
+            }
+        }
+        await reader.value
+        try await redis.ping()
+    }
+
     @Test("a wait for a client that has ended ends with it; one for a server that hangs takes no longer than it may")
     func waits() async throws {
         try await RedisServer.withServer { server in

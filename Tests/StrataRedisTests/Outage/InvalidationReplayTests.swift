@@ -355,4 +355,30 @@ struct InvalidationReplayTests {
         }
         while gone != nil { try await Task.sleep(for: .milliseconds(1)) }
     }
+
+    @Test("so does one whose removal is refused for good, while the next attempt is a minute away")
+    func forgottenRefusal() async throws {
+        let user = RedisServer.Directive(stringLiteral: "user half on >pw ~*\(keyspace.name)* &* +@all")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            weak var gone: RedisClient?
+            do {
+                let redis = try client(server.url) { ($0.username, $0.password) = ("half", Secret("pw")) }
+                gone = redis
+                let forbidden: Keyspace = "forbidden"
+                let level = RedisLevel<String, String>(redis, keyspace: forbidden, codec: .text, coherence: .none)
+                await #expect(throws: RedisError.self) { try await level.remove("k") }
+                // Each refusal doubles the rest.
+                for _ in 0..<12 {
+                    let refused = try await server.calls(of: "evalsha", field: "rejected_calls")
+                    while try await server.calls(of: "evalsha", field: "rejected_calls") == refused {
+                        redis.outage.replay.hurry((forbidden.names(for: "k".keyBytes), forbidden))
+                        try await nextTurn()
+                    }
+                }
+            }
+            let dropped = MonotonicInstant.now
+            while gone != nil { try await nextTurn() }
+            #expect(dropped.duration(to: .now) < .seconds(40))
+        }
+    }
 }

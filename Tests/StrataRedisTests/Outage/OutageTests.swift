@@ -243,12 +243,14 @@ struct OutageTests {
         for (key, task) in tasks.enumerated() { #expect(try await task.value == "source \(key)") }
         #expect(crowd.all == 200)
         #expect(crowd.most == 4)
-        #expect(redis.outageStatistics.breakers[.read]?.state == .open)
+        #expect(redis.outageStatistics.breakers[.read]?.state != .closed)
     }
 
     @Test("commands that are sent directly are neither refused nor counted")
     func rawCommands() async throws {
-        let redis = try TestServer.client(of: "redis://127.0.0.1:1")
+        let redis = try TestServer.client(of: "redis://127.0.0.1:1") {
+            $0.breaker.pause = .seconds(600) ... .seconds(600)
+        }
         for _ in 0..<50 { await #expect(throws: RedisError.self) { try await redis.ping() } }
         #expect(!redis.outageStatistics.isImpaired)
         let level = RedisLevel<String, String>(redis, keyspace: keyspace)

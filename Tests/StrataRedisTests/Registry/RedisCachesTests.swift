@@ -152,6 +152,31 @@ struct RedisCachesTests {
         #expect(try await caches.cache("products", Int.self, String.self).get(1) == "one")
     }
 
+    @Test("a cache that goes with its removal may ask for the caches at its end")
+    func removedLast() async throws {
+        final class Ending: Sendable {
+            let action: @Sendable () -> Void
+
+            init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+            deinit { action() }
+        }
+        let caches = caches(try await TestServer.client())
+        let names = Shared<[String]?>(nil)
+        do {
+            let ending = Ending { [weak caches] in
+                let found = caches?.statuses.map(\.name)
+                names.withLock { $0 = found }
+            }
+            let source = Source<Int, Int> { key in withExtendedLifetime(ending) { key } }
+            try caches.registry.add(source, as: "plain")
+        }
+        _ = try caches.cache("products", Int.self, String.self)
+        #expect(names.withLock { $0 } == nil)
+        #expect(caches.remove("plain"))
+        #expect(names.withLock { $0 } == ["products"])
+    }
+
     @Test("a new plan changes what can change at once, in caches that exist and in later ones, and tells the rest")
     func apply() async throws {
         let caches = caches(try await TestServer.client())

@@ -126,7 +126,7 @@ struct FlightWithinTests {
         let caller = Task { try await read("k", limit: WaitLimit(sinceJoining: .milliseconds(1)), held()) }
         await gate.arrivals()
         await #expect(throws: WaitLimitReached.self) { try await caller.value }
-        #expect(outer.anchored == 1 && inner.count == 1)
+        #expect(outer.unattended == 1 && outer.launched == 0 && inner.count == 1)
         gate.open()
         #expect(await inner.drain(within: .seconds(30)))
         #expect(await outer.drain(within: .seconds(30)))

@@ -69,11 +69,14 @@ struct UnclaimedFlightTests {
             return 2
         }
         await held.arrivals()
+        // No caller has left it.
+        #expect(flights.launched == 1 && flights.unattended == 0)
         async let joined = flights.join("k") { _ in 3 }
         while flights.waiting < 1 { try await nextTurn() }
         held.open()
         let output = try await joined.output
         #expect(output == 2 && log.outputs == [1])
+        #expect(flights.launched == 0 && flights.unattended == 0)
     }
 
     @Test("what is brought after the last caller has left is unclaimed; failures are not told")

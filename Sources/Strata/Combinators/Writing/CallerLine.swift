@@ -32,6 +32,7 @@ extension PendingWrites {
         mutating func removeFirst() -> Caller? { line.removeFirst() }
 
         /// Takes a caller out, wherever it stands.
-        mutating func remove(_ number: UInt64) { line.remove(number) }
+        @discardableResult
+        mutating func remove(_ number: UInt64) -> Caller? { line.remove(number) }
     }
 }

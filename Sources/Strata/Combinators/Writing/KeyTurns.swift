@@ -77,13 +77,14 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
     }
 
     private func passOn(_ key: Key) {
-        let next = state.withLock { state -> Waiter? in
-            guard state.busy[key]?.isEmpty == false else {
-                state.busy[key] = nil
-                return nil
+        let (next, former) = state.withLock { state -> (Waiter?, Key?) in
+            guard let place = state.busy.index(forKey: key), state.busy[place].value.isEmpty else {
+                return (state.busy[key]?.removeFirst(), nil)
             }
-            return state.busy[key]?.removeFirst()
+            return (nil, state.busy.remove(at: place).key)
         }
         next?.continuation.resume(returning: .mine)
+        // Another caller's, perhaps: to release it may run code of the user's.
+        withExtendedLifetime(former) {}
     }
 }

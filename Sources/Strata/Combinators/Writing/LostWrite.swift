@@ -4,7 +4,8 @@ public struct LostWrite<Key: Sendable, Value: Sendable>: Sendable {
     public let key: Key
     /// The value; `nil` for a deletion.
     public let value: Value?
-    /// Why it was given up: what the source has thrown last, or ``CacheError/Code/timeout`` when it was never asked.
+    /// Why it was given up: what the source has thrown last, or ``CacheError/Code/timeout`` when it was never asked, or
+    /// when a drain has ended the call.
     ///
     /// A source that throws may have written all the same.
     public let error: any Error

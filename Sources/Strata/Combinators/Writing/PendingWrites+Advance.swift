@@ -18,6 +18,7 @@ extension PendingWrites {
         admitCallers(at: now, &effects)
         effects.finished = waiters.takeFinished()
         effects.due = nextDue(at: now)
+        swap(&effects.gone, &gone)
         return effects
     }
 
@@ -51,6 +52,7 @@ extension PendingWrites {
             if let place = places[key], place.turn == turn, let write = place.waiting { return write }
             lineStart += 1
             guard lineStart > 64, 2 * lineStart > line.count else { continue }
+            gone.keys += line[..<lineStart].map(\.key)
             line.removeFirst(lineStart)
             lineStart = 0
         }
@@ -67,7 +69,7 @@ extension PendingWrites {
         nextRest = .distantFuture
         for key in resting {
             guard let write = places[key]?.waiting, write.dueAt > now else {
-                resting.remove(key)
+                wake(key)
                 queue(key)
                 continue
             }
@@ -116,6 +118,7 @@ extension PendingWrites {
             effects.admitted.append(caller.number)
         }
         while let first = callers.first, first.until <= now, let caller = callers.removeFirst() {
+            gone.writes.append(caller.write)
             effects.refused.append(caller.number)
         }
         counts.refused += effects.refused.count

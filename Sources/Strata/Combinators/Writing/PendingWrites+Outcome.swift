@@ -77,7 +77,10 @@ extension PendingWrites {
     ///
     /// - Returns: The write; `nil` when it was given up.
     private mutating func land(_ write: Write, of batch: Batch) -> Write? {
-        guard places[write.key]?.batch == batch.number, places[write.key]?.underWay.take() != nil else { return nil }
+        guard places[write.key]?.batch == batch.number, let landed = places[write.key]?.underWay.take() else {
+            return nil
+        }
+        gone.writes.append(landed)
         return write
     }
 
@@ -105,7 +108,7 @@ extension PendingWrites {
         case .givenUp(let cause): (error, counts.givenUp) = (cause, counts.givenUp + 1)
         }
         waiters.end(write.number, error)
-        if places[write.key]?.isEmpty == true { places[write.key] = nil } else { queue(write.key) }
+        if !vacate(write.key) { queue(write.key) }
         return true
     }
 
@@ -147,6 +150,7 @@ extension PendingWrites {
 
     /// Drops all that is under way, since it does not end.
     ///
+    /// - Parameter error: Why, for writes that have not failed before.
     /// - Returns: The writes.
     mutating func abandonAll(_ error: any Error) -> [Write] {
         var lost: [Write] = []
@@ -155,12 +159,12 @@ extension PendingWrites {
                 lost.append(write)
                 cost -= write.cost
                 counts.givenUp += 1
-                waiters.end(write.number, error)
+                waiters.end(write.number, write.lastError ?? error)
             }
             unqueue(key)
             places[key]?.underWay = nil
             places[key]?.waiting = nil
-            if places[key]?.isEmpty == true { places[key] = nil }
+            vacate(key)
         }
         return lost
     }

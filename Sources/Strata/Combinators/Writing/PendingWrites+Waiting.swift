@@ -14,5 +14,7 @@ extension PendingWrites {
     }
 
     /// A caller no longer waits.
-    mutating func dismiss(_ waiter: UInt64) { waiters.dismiss(waiter) }
+    mutating func dismiss(_ waiter: UInt64) {
+        if let error = waiters.dismiss(waiter) { gone.errors.append(error) }
+    }
 }

@@ -62,6 +62,17 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var finished: [(waiter: UInt64, error: (any Error)?)] = []
         /// When to look again.
         var due = MonotonicInstant.distantFuture
+        /// What to let go.
+        var gone = Gone()
+    }
+
+    /// What has left, and may be held by nothing else.
+    ///
+    /// To release a key, a value or an error may run code of the user's, which may call the queue: not under its lock.
+    struct Gone: Sendable {
+        var writes: [Write] = []
+        var keys: [Key] = []
+        var errors: [any Error] = []
     }
 
     struct Place {
@@ -108,6 +119,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var isEnding = false
     /// Whether to give up all that waits.
     var givesUp = false
+    /// What has left since the last look.
+    var gone = Gone()
 
     init(_ options: WriteBehindOptions, keysPerCall: Int = .max) {
         self.options = options.inRange
@@ -157,7 +170,9 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// A caller no longer waits for room.
-    mutating func leave(_ caller: UInt64) { callers.remove(caller) }
+    mutating func leave(_ caller: UInt64) {
+        if let caller = callers.remove(caller) { gone.writes.append(caller.write) }
+    }
 
     func fits(_ write: Write) -> Bool {
         let place = places[write.key]
@@ -176,12 +191,20 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// The cache has taken a write, or has not: it may go to the source, in the place of an earlier one that still
     /// waits.
-    mutating func commit(_ key: Key, _ version: EntryVersion?) {
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - version: The write's version in the cache; `nil` where the cache has not taken it.
+    ///   - isRefused: Whether the cache was to take it, and could not.
+    mutating func commit(_ key: Key, _ version: EntryVersion?, isRefused: Bool = false) {
         guard var write = places[key]?.setting.take() else { return }
         write.version = version
         write.isTaken = true
-        if version == nil { counts.uncached += 1 }
-        if let earlier = places[key]?.waiting { replace(earlier, by: &write) }
+        if isRefused { counts.uncached += 1 }
+        if let earlier = places[key]?.waiting {
+            replace(earlier, by: &write)
+            gone.writes.append(earlier)
+        }
         places[key]?.waiting = write
         queue(key)
     }
@@ -189,9 +212,20 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A write is not made: its caller was told so.
     mutating func abandon(_ key: Key) {
         guard let write = places[key]?.setting.take() else { return }
+        gone.writes.append(write)
         cost -= write.cost
         waiters.end(write.number, nil)
-        if places[key]?.isEmpty == true { places[key] = nil }
+        vacate(key)
+    }
+
+    /// Removes the place of a key that has no writes any more.
+    ///
+    /// - Returns: Whether it had none.
+    @discardableResult
+    mutating func vacate(_ key: Key) -> Bool {
+        guard let index = places.index(forKey: key), places[index].value.isEmpty else { return false }
+        gone.keys.append(places.remove(at: index).key)
+        return true
     }
 
     /// Lets a later write stand for an earlier one.
@@ -228,6 +262,11 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             places[key]?.turn = 0
             lined -= 1
         }
-        resting.remove(key)
+        wake(key)
+    }
+
+    /// Ends the rest of a key.
+    mutating func wake(_ key: Key) {
+        if let key = resting.remove(key) { gone.keys.append(key) }
     }
 }

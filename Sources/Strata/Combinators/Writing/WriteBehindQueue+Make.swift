@@ -11,6 +11,8 @@ extension WriteBehindQueue {
         do {
             try await ask(writes)
         } catch {
+            // A drain that has reached its limit cancels the call.
+            let error: any Error = error is CancellationError && Task.isCancelled ? Self.unfinished : error
             // The closure is the user's, and may ask the cache: not under its lock.
             let isLasting = !options.isTransient(error)
             let lost = change { $0.failed(writes, of: batch, error, isLasting: isLasting, at: clock.running) }
@@ -42,6 +44,11 @@ extension WriteBehindQueue {
     /// A write was given up before the source was asked.
     private static var late: CacheError {
         CacheError(code: .timeout, message: "a write waited too long for the source")
+    }
+
+    /// A drain has ended a write.
+    static var unfinished: CacheError {
+        CacheError(code: .timeout, message: "a write to the source had not ended when the cache did")
     }
 
     // MARK: Before

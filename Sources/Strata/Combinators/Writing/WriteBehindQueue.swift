@@ -13,13 +13,21 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     struct State: Sendable {
         var writes: Pending
         var rooms: [UInt64: CheckedContinuation<Bool, Never>] = [:]
-        var waits: [UInt64: CheckedContinuation<(any Error)?, Never>] = [:]
+        var waits: [UInt64: CheckedContinuation<WaitEnd, Never>] = [:]
         /// Batches under way; their tasks, as soon as they are known.
         var tasks: [UInt64: Task<Void, Never>?] = [:]
         /// Whether batches are cancelled, since the cache ends.
         var isOver = false
         /// The queue, while there are writes.
         var itself: WriteBehindQueue?
+    }
+
+    /// How a wait for writes ends.
+    enum WaitEnd: Sendable {
+        /// The caller was cancelled.
+        case cancelled
+        /// The writes have ended, with the first error of those that were given up; it may be a `CancellationError`.
+        case ended((any Error)?)
     }
 
     let base: Base
@@ -94,16 +102,18 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     private struct Consequences {
         var batches: [Pending.Batch] = []
         var rooms: [(continuation: CheckedContinuation<Bool, Never>, isAdmitted: Bool)] = []
-        var waits: [(continuation: CheckedContinuation<(any Error)?, Never>, error: (any Error)?)] = []
+        var waits: [(continuation: CheckedContinuation<WaitEnd, Never>, error: (any Error)?)] = []
         var due = MonotonicInstant.distantFuture
+        var gone = Pending.Gone()
     }
 
     private func advance(_ state: inout State) -> Consequences {
         let effects = state.writes.advance(at: clock.running)
         count.store(state.writes.count, ordering: .releasing)
+        // Its caller holds the queue: it does not end here, under its own lock.
         state.itself = state.writes.isEmpty ? nil : self
         for batch in effects.batches { state.tasks.updateValue(nil, forKey: batch.number) }
-        var consequences = Consequences(batches: effects.batches, due: effects.due)
+        var consequences = Consequences(batches: effects.batches, due: effects.due, gone: effects.gone)
         for (callers, isAdmitted) in [(effects.admitted, true), (effects.refused, false)] {
             for caller in callers {
                 guard let continuation = state.rooms.removeValue(forKey: caller) else { continue }
@@ -120,8 +130,9 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     private func perform(_ consequences: Consequences) {
         for batch in consequences.batches { start(batch) }
         for room in consequences.rooms { room.continuation.resume(returning: room.isAdmitted) }
-        for wait in consequences.waits { wait.continuation.resume(returning: wait.error) }
+        for wait in consequences.waits { wait.continuation.resume(returning: .ended(wait.error)) }
         if consequences.due < .distantFuture { watch.schedule(self, by: consequences.due) }
+        withExtendedLifetime(consequences.gone) {}
     }
 
     /// Starts the task of a batch; the queue owns it until the batch has ended.
@@ -187,31 +198,32 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     /// - Throws: ``CacheError/Code/notWritten`` when one of them was given up; `CancellationError`.
     func wait(for choose: (inout Pending, _ waiter: UInt64) -> Bool) async throws {
         let waiter = state.withLock { $0.writes.next() }
-        let error: (any Error)? = await withTaskCancellationHandler {
+        let end: WaitEnd = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let hasEnded = changeAll { state in
-                    guard choose(&state.writes, waiter) else { return true }
+                let end: WaitEnd? = changeAll { state in
+                    guard choose(&state.writes, waiter) else { return .ended(nil) }
                     guard !Task.isCancelled else {
                         state.writes.dismiss(waiter)
-                        return true
+                        return .cancelled
                     }
                     state.waits[waiter] = continuation
-                    return false
+                    return nil
                 }
-                if hasEnded { continuation.resume(returning: nil) }
+                if let end { continuation.resume(returning: end) }
             }
         } onCancel: {
             let continuation = changeAll { state in
                 state.writes.dismiss(waiter)
                 return state.waits.removeValue(forKey: waiter)
             }
-            continuation?.resume(returning: CancellationError())
+            continuation?.resume(returning: .cancelled)
         }
-        if let error, !(error is CancellationError) {
+        switch end {
+        case .cancelled: throw CancellationError()
+        case .ended(let error?):
             throw CacheError(code: .notWritten, message: "a write to the source was given up", causes: [error])
+        case .ended(nil): try Task.checkCancellation()
         }
-        if error != nil { throw CancellationError() }
-        try Task.checkCancellation()
     }
 
     /// Waits for all writes that the cache has taken until now.
@@ -236,7 +248,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
         for task in tasks { task.cancel() }
         // Cancelled writes have a moment to end, and the cache has one to forget them.
         await rest(upTo: .seconds(1))
-        let error = CacheError(code: .timeout, message: "a write to the source had not ended when the cache did")
+        let error = Self.unfinished
         let abandoned = change { $0.abandonAll(error) }
         await withTaskGroup { group in
             for write in abandoned { group.addTask { [self] in await forget(write.key) } }

@@ -16,7 +16,7 @@ public struct WriteBehindStatistics: Sendable, Hashable {
     public var givenUp = 0
     /// Calls that found no room within their time.
     public var refused = 0
-    /// Writes whose values the cache could not take.
+    /// Writes whose values the cache was to take, and could not.
     public var uncached = 0
     /// Later values of other instances that were written in the place of this one's.
     public var adopted = 0

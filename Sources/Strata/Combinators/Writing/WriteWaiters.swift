@@ -82,9 +82,10 @@ struct WriteWaiters: Sendable {
     }
 
     /// A caller no longer waits.
-    mutating func dismiss(_ waiter: UInt64) {
-        waiters[waiter] = nil
-    }
+    ///
+    /// - Returns: The first error of a write that was given up meanwhile.
+    @discardableResult
+    mutating func dismiss(_ waiter: UInt64) -> (any Error)? { waiters.removeValue(forKey: waiter)?.error }
 
     /// A write has ended, with an error where it was given up.
     mutating func end(_ number: UInt64, _ error: (any Error)?) {

@@ -73,9 +73,9 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
             do {
                 let found = try await base.entry(for: pending.key, inside(request))
                 if let found, serves(found, pending) { return found }
-            } catch is CancellationError {
-                throw CancellationError()
             } catch {
+                // A level may throw it by itself.
+                if error is CancellationError, Task.isCancelled { throw error }
                 request.failed(error, at: base, since: start)
             }
         }
@@ -118,9 +118,8 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
                     case .success(nil)?, nil: break
                     }
                 }
-            } catch is CancellationError {
-                throw CancellationError()
             } catch {
+                if error is CancellationError, Task.isCancelled { throw error }
                 for index in asked { request.of(keys[index]).failed(error, at: base, since: start) }
             }
         }
@@ -241,14 +240,17 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
                 do {
                     ticket = try await base.commit(late, for: key)
                     version = late.version
-                } catch is CancellationError {
-                    queue.change { $0.abandon(key) }
-                    await forget(key)
-                    throw CancellationError()
-                } catch {}
+                } catch {
+                    if error is CancellationError, Task.isCancelled {
+                        queue.change { $0.abandon(key) }
+                        await forget(key)
+                        throw error
+                    }
+                }
             }
+            let isRefused = isCached && version == nil
             let isLast = queue.change { [version] writes in
-                if !writes.isDraining { writes.commit(key, version) }
+                if !writes.isDraining { writes.commit(key, version, isRefused: isRefused) }
                 return writes.isDraining
             }
             guard isLast else {
@@ -257,7 +259,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
                 return ticket
             }
             try await queue.wait { [version] writes, waiter in
-                writes.commit(key, version)
+                writes.commit(key, version, isRefused: isRefused)
                 return writes.wait(waiter, for: key)
             }
             return ticket

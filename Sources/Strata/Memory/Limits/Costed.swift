@@ -2,7 +2,7 @@
 ///
 /// The sum of the costs is compared with a level's limit. Bytes say most about memory, but any unit works that all
 /// values of a level share.
-public protocol Costed {
+public protocol Costed: SendableMetatype {
     /// The cost of the value; less than 1 counts as 1.
     var cost: Int { get }
 }

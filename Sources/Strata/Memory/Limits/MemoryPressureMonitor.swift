@@ -53,7 +53,11 @@ public final class MemoryPressureMonitor: Sendable {
             return state.lastNumber
         }
         Housekeeper.shared.come(to: self, at: MonotonicInstant.now.advanced(by: period))
-        return MemoryPressureSubscription { [self] in state.withLock { $0.listeners[number] = nil } }
+        return MemoryPressureSubscription { [self] in
+            // It may hold a whole cache, and to release its values may run code of the user's: not under the lock.
+            let listener = state.withLock { $0.listeners.removeValue(forKey: number) }
+            withExtendedLifetime(listener) {}
+        }
     }
 
     /// Sends memory pressure that you noticed elsewhere to all levels, on the caller's thread.

@@ -29,6 +29,8 @@ final class ClusterLinks: ClusterObserver {
         var lastNumber: UInt64 = 0
         var queue: [@Sendable () -> Void] = []
         var isDelivering = false
+        /// Whether the client has ended.
+        var hasEnded = false
         /// Whether nodes are to tell only of what was read; `nil` as configured.
         var tracksReads: Bool?
 
@@ -82,6 +84,7 @@ final class ClusterLinks: ClusterObserver {
             let registration = Registration(keyspace: keyspace, listener: listener, trust: PartTrust(lease: lease))
             state.registrations[state.lastNumber] = registration
             update(&state, only: state.lastNumber, changed: [])
+            if state.hasEnded { state.queue.append { listener.ended() } }
             return state.lastNumber
         }
         deliver()
@@ -92,6 +95,18 @@ final class ClusterLinks: ClusterObserver {
         state.withLock { state in
             guard let registration = state.registrations.removeValue(forKey: number) else { return }
             for attachment in registration.attachments.values { detach(attachment, &state) }
+        }
+        deliver()
+    }
+
+    /// The client has ended; the link of a node may end long before, with the node.
+    func shutDown() {
+        state.withLock { state in
+            state.hasEnded = true
+            for registration in state.registrations.values {
+                let listener = registration.listener
+                state.queue.append { listener.ended() }
+            }
         }
         deliver()
     }

@@ -21,6 +21,8 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     private let onFailure: @Sendable (Key?, any Error) -> Void
     private let counts = Locked(RefreshStatistics())
     private let questions: Flights<Int, [Key]>
+    /// The rest between two rounds.
+    private let sleeper = Locked<Task<Void, Never>?>(nil)
 
     init(
         _ base: Base,
@@ -52,29 +54,41 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
 
     /// Competes for the lease, and refreshes while it has it, until the task is cancelled.
     func run() async {
-        let lease = LeaseOptions(
-            duration: max(options.leaseDuration, .seconds(1)),
-            renewalLimit: tenure,
-            // An instance that does not get it at once looks again later; waiting would ask Redis all the time.
-            waitLimit: .zero
-        )
         var isFailing = false
         while !Task.isCancelled {
             do {
-                try await redis.withLease("refresh:\(name)", in: keyspace, options: lease) { [self] in
-                    try await lead(while: $0)
-                }
+                // A source has its own time.
+                try await CallBudget.$current.withValue(nil) { try await compete() }
                 isFailing = false
             } catch let error as RedisError {
                 if !isFailing { log("keys are not refreshed on schedule: Redis cannot be asked", error) }
                 isFailing = true
             } catch {
-                // Another instance has the lease, so Redis could be asked.
                 isFailing = false
             }
             let look = max(options.lookInterval, .milliseconds(10))
             try? await clock.rest(for: look * Double.random(in: 0.5...1))
         }
+    }
+
+    /// Leads until the lease is lost, unless another instance has it.
+    private func compete() async throws {
+        let names = keyspace.names(for: "refresh:\(name)".keyBytes)
+        let duration = max(options.leaseDuration, .seconds(1))
+        let answer = try await Lease.readOrLead(redis, keyspace, names, duration: duration, replacing: nil, .exclusive)
+        // An instance that does not get it at once looks again later; waiting would ask Redis all the time.
+        guard case .leads(let lease, _) = answer else { return }
+        let status = LeaseStatus()
+        try await lease.held(upTo: tenure, endsWithClient: false, lost: { [self] in lost(status) }) { _ in
+            try await lead(while: status)
+        }
+    }
+
+    /// Another instance may lead from now on, also while this one ends the fetches that it has begun.
+    private func lost(_ lease: LeaseStatus) {
+        lease.lose()
+        counts.withLock { $0.isLeading = false }
+        sleeper.withLock { $0 }?.cancel()
     }
 
     /// Makes rounds while the lease stands; another instance may try where the keys cannot be had in time.
@@ -84,9 +98,24 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         while lease.isHeld {
             let start = clock.running
             guard await round(while: lease) else { return }
-            let rest = options.pause(interval) - start.duration(to: clock.running)
-            try await clock.rest(for: max(rest, .zero))
+            try await rest(until: start.advanced(by: options.pause(interval)), while: lease)
         }
+    }
+
+    /// Rests until a time, or until the lease is lost.
+    private func rest(until due: MonotonicInstant, while lease: LeaseStatus) async throws {
+        let sleeper = Task { [clock] in
+            _ = try? await clock.rest(for: max(clock.running.duration(to: due), .zero))
+        }
+        self.sleeper.withLock { $0 = sleeper }
+        // It was lost before there was a rest to end.
+        if !lease.isHeld { sleeper.cancel() }
+        await withTaskCancellationHandler {
+            await sleeper.value
+        } onCancel: {
+            sleeper.cancel()
+        }
+        try Task.checkCancellation()
     }
 
     /// The keys; `nil` when they were not told in time.
@@ -135,9 +164,12 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
             }
         }
         guard !Task.isCancelled else { return true }
-        counts.withLock { counts in
-            counts.rounds += 1
-            counts.lastDuration = start.duration(to: clock.running)
+        // One that the loss of the lease has cut off is none: keys are left.
+        if rest.isEmpty {
+            counts.withLock { counts in
+                counts.rounds += 1
+                counts.lastDuration = start.duration(to: clock.running)
+            }
         }
         if let first { log("\(failures) of \(seen.count) keys could not be refreshed on schedule", first) }
         return true

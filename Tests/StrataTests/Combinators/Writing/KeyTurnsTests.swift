@@ -22,6 +22,41 @@ struct KeyTurnsTests {
         }
     }
 
+    /// A key with an instance for each caller; all are equal.
+    private final class Name: Hashable, Sendable {
+        private let farewell: Farewell?
+
+        init(_ farewell: Farewell? = nil) { self.farewell = farewell }
+
+        static func == (left: Name, right: Name) -> Bool { true }
+
+        func hash(into hasher: inout Hasher) {}
+    }
+
+    @Test("the key of a caller that has gone may ask for turns when it is released", .timeLimit(.minutes(5)))
+    func released() async throws {
+        let (turns, gate, next) = (KeyTurns<Name>(), AsyncGate(), AsyncGate())
+        let freed = AsyncStream.makeStream(of: Void.self)
+        let first = Task {
+            let farewell = Farewell {
+                _ = turns.count
+                freed.continuation.yield()
+            }
+            try await turns.exclusively(Name(farewell)) { try await gate.pass() }
+        }
+        await gate.arrivals()
+        let second = Task { try await turns.exclusively(Name()) { try await next.pass() } }
+        while turns.waiting < 1 { try await nextTurn() }
+        gate.open()
+        try await first.value
+        await next.arrivals()
+        next.open()
+        var farewells = freed.stream.makeAsyncIterator()
+        try #require(await farewells.next() != nil)
+        try await second.value
+        #expect(turns.count == 0)
+    }
+
     @Test("beyond the limit a caller is refused at once; others go on, in their order")
     func limit() async throws {
         let (order, gate) = (Order(), AsyncGate())

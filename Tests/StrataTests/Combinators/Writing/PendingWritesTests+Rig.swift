@@ -12,6 +12,8 @@ extension PendingWritesTests {
         var refused: [UInt64] = []
         var finished: [(waiter: UInt64, error: (any Error)?)] = []
         var due = MonotonicInstant.distantFuture
+        /// What the last step has let go.
+        var gone = Pending.Gone()
 
         init(keysPerCall: Int = .max, _ adjust: (inout WriteBehindOptions) -> Void = { _ in }) {
             var options = WriteBehindOptions(delay: .milliseconds(100), batch: 3, concurrency: 2)
@@ -27,6 +29,7 @@ extension PendingWritesTests {
             refused += effects.refused
             finished += effects.finished
             due = effects.due
+            gone = effects.gone
         }
 
         @discardableResult

@@ -106,6 +106,64 @@ extension WritingBehindTests {
         gate.open()
     }
 
+    @Test("who waits for a write that a drain ends hears that it was not made in time")
+    func endedByDrain() async throws {
+        let cache = writer(to: memory)
+        let gate = AsyncGate()
+        source.holdNextWrite(before: gate)
+        try await cache.set(1, for: "k")
+        await gate.arrivals()
+        let flush = Task { try await cache.flush() }
+        while cache.queue.state.withLock({ $0.waits.isEmpty }) { try await nextTurn() }
+        await cache.drain(within: .milliseconds(1))
+        let error = await #expect(throws: CacheError.self) { try await flush.value }
+        #expect(error?.code == .notWritten && (error?.causes.first as? CacheError)?.code == .timeout)
+        #expect(lost.all.count == 1 && (lost.all.first?.error as? CacheError)?.code == .timeout)
+        gate.open()
+    }
+
+    @Test("a closure that says that it was cancelled has failed, and its callers were not cancelled")
+    func closureCancelsItself() async throws {
+        let cache = memory.writingBehind(Self.patient) { [lost] in
+            lost.add($0)
+        } write: { _, _ in
+            throw CancellationError()
+        }
+        // From now on a set waits for the source.
+        await cache.drain(within: .zero)
+        let error = await #expect(throws: CacheError.self) { try await cache.set(2, for: "k") }
+        #expect(error?.code == .notWritten && error?.causes.first is CancellationError)
+        #expect(lost.all.first?.error is CancellationError)
+    }
+
+    @Test("a value that is replaced while it waits may cancel who waits for the queue when it is released")
+    func released() async throws {
+        let gate = AsyncGate()
+        let cache = MemoryLevel<String, Farewell>(limit: .entries(10))
+            .writingBehind(Self.patient, lost: { _ in }, write: { _, _ in try await gate.pass() })
+        try await cache.set(Farewell(), for: "k")
+        await gate.arrivals()
+        let flush = Task { try await cache.flush() }
+        while cache.queue.state.withLock({ $0.waits.isEmpty }) { try await nextTurn() }
+        let freed = AsyncStream.makeStream(of: Void.self)
+        // It waits behind the one that is under way.
+        try await cache.set(
+            Farewell {
+                flush.cancel()
+                freed.continuation.yield()
+            },
+            for: "k"
+        )
+        // In a task of its own: one that waits for a lock of its own does not end.
+        let set = Task.detached { try await cache.set(Farewell(), for: "k") }
+        var farewells = freed.stream.makeAsyncIterator()
+        try #require(await farewells.next() != nil)
+        await #expect(throws: CancellationError.self) { try await flush.value }
+        try await set.value
+        gate.open()
+        try await cache.flush()
+    }
+
     @Test("a cache without references still writes what it has accepted")
     func abandoned() async throws {
         do {

@@ -96,6 +96,24 @@ extension WritingBehindTests {
         #expect(try await cache.get("k") == 2)
     }
 
+    @Test("a level inside that ends by itself as if it were cancelled fails neither reads nor sets")
+    func endedInside() async throws {
+        let cache = writer(to: Quitter().normalized())
+        let written = AsyncGate()
+        source.holdNextWrite(before: written)
+        try await cache.set(2, for: "k")
+        await written.arrivals()
+        #expect(try await cache.get("k") == 2)
+        #expect(try await cache.get(["k"]) == [2])
+        written.open()
+        try await cache.flush()
+        let level = ClosureLevel<String, Int>(get: { _ in nil }, set: { _, _ in throw CancellationError() })
+        let refused = writer(to: level.normalized())
+        try await refused.set(3, for: "k")
+        try await refused.flush()
+        #expect(source.values == ["k": 3] && refused.statistics.uncached == 1)
+    }
+
     /// Sets a key while a read of it has found nothing and not asked the source yet.
     ///
     /// - Returns: What holds the write up.
@@ -116,6 +134,23 @@ extension WritingBehindTests {
         #expect(try await read.value == 1)
         return written
     }
+}
+
+/// A level that hears of changes, keeps nothing, and ends each read as if its caller were cancelled.
+private final class Quitter: CacheLevel {
+    let gate: FillGate? = FillGate()
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? { throw CancellationError() }
+
+    func entries(for keys: [String], _ request: ReadRequest) async throws -> [Entry<Int>?] {
+        throw CancellationError()
+    }
+
+    func store(_ entry: Entry<Int>, for key: String) async throws {}
+
+    func remove(_ key: String) async throws {}
+
+    func removeAll() async throws {}
 }
 
 /// A level that holds a read after it has looked; with a gate one that hears of changes.

@@ -205,6 +205,8 @@ struct WritingBehindTests {
         try await texts.set("6", for: "k", lifetime: none)
         try await cache.flush()
         #expect(source.values == ["k": 6])
+        // The cache was not to take them.
+        #expect(cache.statistics.uncached == 0)
     }
 
     @Test("a value lives at least as long as its write may be pending")

@@ -38,6 +38,21 @@ extension WritingThroughTests {
         #expect(try await memory.get("other") == nil)
     }
 
+    @Test("a listener of memory is part of no call: neither of a deferred clear nor of a change of the limit")
+    func listenerOfNoCall() async throws {
+        let isInside = Locked<[Bool]>([])
+        let listening = MemoryLevel<String, Int>(limit: .entries(10)) { _ in
+            isInside.withLock { $0.append(RemovalCall.current != nil || UncachedWrite.value != nil) }
+        }
+        func shrink() { UncachedWrite.$value.withValue(3) { listening.resize(to: 0) } }
+        try await listening.set(1, for: "k")
+        try await listening.clear(.deferred)
+        #expect(isInside.withLock { $0 } == [false])
+        try await listening.set(2, for: "k")
+        shrink()
+        #expect(isInside.withLock { $0 } == [false, false])
+    }
+
     @Test("a closure that sets or deletes its own key in the cache is told so, and may set others and forget this one")
     func writesItself() async throws {
         let (memory, source) = (memory, source)

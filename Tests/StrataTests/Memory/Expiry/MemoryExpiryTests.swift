@@ -192,12 +192,3 @@ struct MemoryExpiryTests {
         #expect(await farewells.next() != nil)
     }
 }
-
-/// A value that says when it is freed, and with it all that held it.
-private final class Farewell: Sendable {
-    private let say: @Sendable () -> Void
-
-    init(_ say: @escaping @Sendable () -> Void) { self.say = say }
-
-    deinit { say() }
-}

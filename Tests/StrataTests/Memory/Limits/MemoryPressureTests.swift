@@ -133,6 +133,26 @@ struct MemoryPressureTests {
         #expect(probe.calls == [.relieve(.critical)])
     }
 
+    @Test("what a subscription has held may cancel another one when it is released", .timeLimit(.minutes(5)))
+    func released() async throws {
+        let monitor = monitor()
+        let other = monitor.subscribe { _ in }
+        let freed = AsyncStream.makeStream(of: Void.self)
+        func listener() -> @Sendable (MemoryPressure) -> Void {
+            let farewell = Farewell {
+                other.cancel()
+                freed.continuation.yield()
+            }
+            return { _ in withExtendedLifetime(farewell) {} }
+        }
+        let subscription = monitor.subscribe(listener())
+        // In a task of its own: one that waits for a lock of its own does not end.
+        Task.detached { subscription.cancel() }
+        var farewells = freed.stream.makeAsyncIterator()
+        try #require(await farewells.next() != nil)
+        #expect(!monitor.look())
+    }
+
     @Test("A176 the source is really started: a change of the file arrives by itself", .timeLimit(.minutes(5)))
     func started() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
