@@ -4,7 +4,6 @@
 // The answers of servers that the conformance tests use over and over, and two cases.
 
 let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-let hour: HTTPFields = ["cache-control": "max-age=3600"]
 
 func fields(_ pairs: (String, String)...) -> HTTPFields {
     HTTPFields(pairs.map { (name: $0.0, value: $0.1) })

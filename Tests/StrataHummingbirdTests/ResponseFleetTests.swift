@@ -58,10 +58,6 @@ struct ResponseFleetTests {
         }
     }
 
-    private func responder(_ handler: Handler, _ cache: ResponseCache) -> some HTTPResponder<BasicRequestContext> {
-        CachedResponder(CallbackResponder { request, _ in try await handler.run(request) }, by: cache)
-    }
-
     private static func made(_ text: String, _ fields: HTTPTypes.HTTPFields) -> Response {
         Response(status: .ok, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }

@@ -30,7 +30,5 @@ final class HostLimits: Sendable {
         }
         return try await limiter.run(body)
     }
-
-    var count: Int { hosts.withLock { $0.count } }
 }
 #endif

@@ -85,8 +85,6 @@ struct LinkMachine: ~Copyable, Sendable {
         topics = LinkTopics()
     }
 
-    var hasOutput: Bool { !output.isEmpty }
-
     // MARK: Wishes
 
     /// Listens for these topics.

@@ -33,9 +33,6 @@ final class SecureSocket {
     /// Whether the next ``receive(into:pulls:)`` has something to tell although the socket may be silent.
     var hasEnded: Bool { ending != nil }
 
-    /// Whether the session of an earlier connection was resumed.
-    var isResumed: Bool { session.isResumed }
-
     // MARK: Handshake
 
     /// Goes on with the handshake: true when it is over.

@@ -21,8 +21,6 @@ package struct EntrySample: Sendable {
     package var estimatedVoid: Int? { estimate(void) }
     /// The same of those with one of the tags.
     package var estimatedTagged: Int? { estimate(tagged) }
-    /// Whether all values were looked at.
-    package var isWhole: Bool { looked == values }
 
     /// Whether keys were counted.
     private var hasWalked = false

@@ -18,10 +18,9 @@ extension KeyspaceInspector {
     /// The same name under another prefix or in other case, the same name with a version, and names that differ by a
     /// few letters. O(keys of the database) at the server, in small steps.
     ///
-    /// - Parameter limit: Most keyspaces to return.
-    /// - Returns: The keyspaces.
+    /// - Returns: The three nearest at most.
     /// - Throws: ``RedisError``; `CancellationError`.
-    package func lookalikes(limit: Int = 3) async throws -> [Keyspace] {
+    package func lookalikes() async throws -> [Keyspace] {
         var seen: Set<ArraySlice<UInt8>> = []
         var found: [(distance: Int, keyspace: Keyspace)] = []
         for try await batch in RedisKeyBatches(client: redis, prefix: [], followedBy: "*:*:[vlt]:*") {
@@ -36,7 +35,7 @@ extension KeyspaceInspector {
         found.sort {
             ($0.distance, $0.keyspace.prefix, $0.keyspace.name) < ($1.distance, $1.keyspace.prefix, $1.keyspace.name)
         }
-        return found.prefix(limit).map(\.keyspace)
+        return found.prefix(3).map(\.keyspace)
     }
 
     private static let mostLookalikes = 10_000

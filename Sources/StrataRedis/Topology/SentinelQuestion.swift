@@ -17,7 +17,6 @@ struct SentinelQuestion: Sendable {
         case dating(RedisEndpoint)
     }
 
-    private let options: SentinelOptions
     private let isAuto: Bool
     private let login: SentinelLogin?
     private let endpoint: String
@@ -29,7 +28,6 @@ struct SentinelQuestion: Sendable {
     ///   - options: The Sentinels.
     ///   - endpoint: The one that is asked.
     init(_ configuration: RedisConfiguration, _ options: SentinelOptions, endpoint: RedisEndpoint) {
-        self.options = options
         self.endpoint = endpoint.description
         isAuto = configuration.topology == .auto
         name = options.primary

@@ -29,11 +29,11 @@ final class ListeningSocket: Sendable {
     /// Listens at `endpoint`; port 0 takes a free port.
     ///
     /// A socket file in the way is replaced.
-    init(at endpoint: TestEndpoint, backlog: Int32 = 128) throws {
+    init(at endpoint: TestEndpoint) throws {
         let address = try SocketAddress.numeric(endpoint)
         descriptor = try Self.bound(to: address, replacing: endpoint)
         isTCP = address.family != AF_UNIX
-        guard listen(descriptor.number, backlog) == 0 else { throw SystemCall.failure(.connectionFailed, "listen") }
+        guard listen(descriptor.number, 128) == 0 else { throw SystemCall.failure(.connectionFailed, "listen") }
         descriptor.makeNonBlocking()
         switch endpoint {
         case .unix: self.endpoint = endpoint

@@ -84,8 +84,6 @@ struct FieldList {
         if let value { fields.append((name, value, tint)) }
     }
 
-    var lines: [String] { lines(within: nil).map(\.text) }
-
     /// The pairs as rows; where a line has no name of its own, it has that of the line above.
     var rows: [[String]] {
         var name = ""

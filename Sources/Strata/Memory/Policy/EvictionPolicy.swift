@@ -71,8 +71,6 @@ package struct EvictionPolicy: ~Copyable, Sendable {
     /// - Parameters:
     ///   - limit: The largest total weight. Below 0 counts as 0, which refuses everything.
     ///   - isWeighted: Whether entries have weights; if not, each weighs 1 and `limit` is a number of entries.
-    ///   - expectedCount: How many entries a full cache will hold, if weights are used and it is known. A
-    ///     good guess only saves the growing of tables.
     ///   - seed: Makes every decision reproducible. Random by default, so that outsiders cannot foresee which keys
     ///     share counters.
     ///   - strategies: The strategies to choose from, at most eight; a single one is followed without a simulation.
@@ -80,13 +78,12 @@ package struct EvictionPolicy: ~Copyable, Sendable {
     package init(
         limit: Int,
         isWeighted: Bool = false,
-        expectedCount: Int = 0,
         seed: UInt64 = .random(in: .min ... .max),
         strategies: [EvictionStrategy] = EvictionStrategy.all
     ) {
         precondition(!strategies.isEmpty && strategies.count <= MiniatureSimulation.maximumMiniatures)
         let limit = EvictionPolicy.bounded(limit)
-        let foreseen = isWeighted ? max(expectedCount, 0) : limit
+        let foreseen = isWeighted ? 0 : limit
         self.limit = limit
         self.isWeighted = isWeighted
         self.strategies = strategies
@@ -131,10 +128,6 @@ package struct EvictionPolicy: ~Copyable, Sendable {
     package func weight(of slot: UInt32) -> Int {
         contains(slot) ? weight(at: Int(slot) + EvictionPolicy.heads) : 0
     }
-
-    /// Bytes of memory that the policy uses beside its slots: the sketch and the simulation.
-    @usableFromInline
-    package var sideMemory: Int { sketch.byteCount + simulation.byteCount }
 }
 
 extension EvictionPolicy {

@@ -31,8 +31,6 @@ struct FrequencySketch: ~Copyable, Sendable {
         epochs = FlatArray(repeating: 0, count: blockCount)
     }
 
-    var byteCount: Int { blockCount * 65 }
-
     /// The first word of a key's block, after the block was brought up to date.
     @inline(__always)
     private mutating func block(of hash: UInt32, at epoch: UInt8) -> Int {

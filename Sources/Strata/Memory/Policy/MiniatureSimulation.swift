@@ -75,10 +75,6 @@ struct MiniatureSimulation: ~Copyable, Sendable {
         setPopulation(population)
     }
 
-    var byteCount: Int {
-        rows.count * MemoryLayout<Row>.stride + links.count * MemoryLayout<Link>.stride + buckets.count * 2
-    }
-
     /// Whether requests for the key are replayed.
     ///
     /// With a single strategy there is nothing to compare.

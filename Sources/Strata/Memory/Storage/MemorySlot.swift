@@ -44,6 +44,4 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable var isMarked: Bool { marks != 0 }
     /// Whether it was kept although nothing could tell whether it has changed.
     @inlinable var isSuspect: Bool { marks & 1 != 0 }
-    /// Whether a tag may have voided it.
-    @inlinable var isSealed: Bool { marks & 2 != 0 }
 }

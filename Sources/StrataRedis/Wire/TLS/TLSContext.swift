@@ -21,7 +21,6 @@ final class TLSContext {
     static let mostSessions = 256
 
     let pointer: OpaquePointer
-    let verifies: Bool
     private var sessions: [String: OpaquePointer] = [:]
     /// Whether a handshake has succeeded.
     private var isProved = false
@@ -45,7 +44,6 @@ final class TLSContext {
             throw Self.failure("OpenSSL cannot make a context", nil)
         }
         self.pointer = pointer
-        self.verifies = verifies
         copenssl_context_verify(pointer, verifies ? 1 : 0)
         if let authorities = files.authorities {
             guard SSL_CTX_load_verify_locations(pointer, authorities, nil) == 1 else {

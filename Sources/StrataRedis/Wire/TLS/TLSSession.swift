@@ -186,10 +186,6 @@ final class TLSSession {
         context.forget(server)
     }
 
-    /// Whether the session of an earlier connection was resumed.
-    var isResumed: Bool { SSL_session_reused(ssl) == 1 }
-    /// The version of the protocol, such as `TLSv1.3`.
-    var version: String { SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
     /// Whether the server wanted a certificate and got none.
     var wasAskedInVain: Bool { copenssl_was_asked(ssl) != 0 && !hasCertificate }
 }
