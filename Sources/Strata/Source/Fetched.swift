@@ -12,6 +12,8 @@ package struct Fetched<Value: Sendable>: Sendable {
     /// The entry; `nil` for none.
     package var entry: Entry<Value>?
     package var use: Use
+    /// When the source was asked, by the clock of lifetimes.
+    package var begunAt = MonotonicInstant.distantPast
 }
 
 /// Closures that ask a source, for one key or for several.
@@ -156,7 +158,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             recorder?.step(.fetched, at: .source, from: answer.start, to: answer.end)
         }
         let tenant = (key as? any TenantScoped)?.tags(within: nil)
-        return try fetched(
+        var fetched = try fetched(
             tenant.map { outcome.scoped(by: $0) } ?? outcome,
             fingerprint: fingerprint,
             old: old,
@@ -165,6 +167,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             tenant.map { options.scoped(by: $0) } ?? options,
             of: tenant
         )
+        fetched.begunAt = answer.now.advanced(by: .zero - answer.took)
+        return fetched
     }
 
     /// Asks for one key.

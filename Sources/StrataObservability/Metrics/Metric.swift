@@ -93,7 +93,8 @@ extension Metric {
         requests, failures, lateFills, insertions, evictions, removals, refusals, entries, weight, limit, fetches,
         failedFetches, uncoordinatedFetches, waits, stores, writes, pendingWrites, writeAge, refreshRounds,
         refreshedKeys, refreshLeader, flights, unattended, refreshes, breakerState, breakerOpenings, breakerRefusals,
-        sentInvalidations, heardInvalidations, pendingInvalidations, replayedInvalidations, droppedInvalidations, trusted,
+        sentInvalidations, heardInvalidations, pendingInvalidations, replayedInvalidations, droppedInvalidations,
+        trusted,
         other, fetchDuration, waitDuration, operationDuration, consistencyChecks, consistencyNines,
         consistencyChanges, consistencyLeftOut, consistencyAbandoned, consistencyInstances, consistencyListening,
     ]

@@ -4,7 +4,7 @@ extension RedisClient {
     /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be
     /// repeated, and whether changes made by others are not told although some level wants that.
     ///
-    /// The state of each breaker is 0 while it is closed, 1 while the next call decides, 2 while it is open.
+    /// The state of each breaker is 0 while it is closed, 1 while it is ready to find out, 2 while it is open.
     var outageCounters: [LevelLabel.Counter] {
         let statistics = outageStatistics
         let states = RedisRole.allCases.compactMap { role in

@@ -113,7 +113,11 @@ extension FetchingLevel {
             return nil
         }
         let verdict = piece.request.verdict(on: entry, at: now)
-        guard verdict == .serve || verdict == .serveAndRefresh else { return nil }
+        guard verdict == .serve || verdict == .serveAndRefresh else {
+            // The look has counted it, once for all who have joined.
+            if !look.isJoined { level.withdrawHit(of: entry) }
+            return nil
+        }
         let key = piece.keys[index]
         // A read that joins has read nothing itself.
         if !look.isJoined { level.tellHit(key, piece.request) }
@@ -169,12 +173,13 @@ extension FetchingLevel {
 
     /// What the MGET has found of a key; the key is read again where that may be older than a change of it.
     ///
+    /// - Returns: What was found, and whether it was read again, which counts by itself.
     /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
     private func finding(
         _ index: Int,
         of piece: Piece<Key, Value>,
         _ request: ReadRequest
-    ) async throws -> RedisLevel<Key, Value>.Finding {
+    ) async throws -> (RedisLevel<Key, Value>.Finding, isCounted: Bool) {
         if let look = piece.look { CallBudget.current?.spend(look.spent) }
         // A read that joins this flight came after it began, and it began after the look: so no tag of the value may
         // have been invalidated since the look.
@@ -182,11 +187,11 @@ extension FetchingLevel {
             (try? outcome.get().entry)?.tags.isEmpty != false || look.tagChanges == level.shared.gate.tagChanges
         else {
             let names = piece.names[index]
-            return try await level.redis.inTurn(for: names.value) { try await level.look(up: names, request) }
+            return (try await level.redis.inTurn(for: names.value) { try await level.look(up: names, request) }, true)
         }
         let finding = try outcome.get()
         piece.note(finding, request, level, since: look.startedAt)
-        return finding
+        return (finding, false)
     }
 }
 

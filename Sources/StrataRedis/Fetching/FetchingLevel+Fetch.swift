@@ -47,7 +47,9 @@ extension FetchingLevel {
             entry.ticket = ticket
             let bytes = fetched.use == .extend ? finding.bytes : nil
             return try await level.redis.inTurn(for: lease.names.value) {
-                try await store(entry, key, lease, extending: bytes, request.recorder, &ending)
+                // What the fetch has waited for before, such as room, is no part of the value's age.
+                let start = max(lease.askedAt, fetched.begunAt)
+                return try await store(entry, key, lease, since: start, extending: bytes, request.recorder, &ending)
             }
         }
     }
@@ -80,6 +82,7 @@ extension FetchingLevel {
     ///   - entry: What was fetched.
     ///   - key: Its key.
     ///   - lease: The lease.
+    ///   - start: No later than the source was asked.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
     ///   - recorder: Takes down the outcome.
     ///   - ending: How the lease is to end; changed when the server has answered, which ends it by itself.
@@ -89,6 +92,7 @@ extension FetchingLevel {
         _ entry: Entry<Value>,
         _ key: Key,
         _ lease: Lease,
+        since start: MonotonicInstant,
         extending bytes: [UInt8]?,
         _ recorder: ReadTraceRecorder?,
         _ ending: inout Lease.Ending
@@ -98,7 +102,6 @@ extension FetchingLevel {
         let begin = recorder == nil ? .distantPast : MonotonicInstant.now
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
-            let start = lease.askedAt
             sealed =
                 if let bytes {
                     try await level.reseal(bytes, entry, lease.names, fetchedSince: start)

@@ -13,7 +13,7 @@ extension FetchingLevel {
     func read(_ key: Key, _ request: ReadRequest, _ flight: Flight?) async throws -> Entry<Value>? {
         let names = level.names(for: key)
         return try await level.redis.budgeted {
-            try await produce(key, names, request, flight) { try await level.look(up: names, request) }
+            try await produce(key, names, request, flight) { (try await level.look(up: names, request), true) }
         }
     }
 
@@ -26,7 +26,7 @@ extension FetchingLevel {
     ///   - flight: The flight of the read; `nil` for a read that is not shared.
     ///   - slot: The key's part in a fetch of several.
     ///   - lookedAt: When the look began, if it was before; then it has failed for other keys, too.
-    ///   - look: Reads Redis.
+    ///   - look: Reads Redis; tells whether what it has found counts as a hit of this read.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func produce(
@@ -36,17 +36,17 @@ extension FetchingLevel {
         _ flight: Flight?,
         _ slot: Fetch<Key, Value>.Slot? = nil,
         lookedAt: MonotonicInstant? = nil,
-        look: () async throws -> RedisLevel<Key, Value>.Finding
+        look: () async throws -> (RedisLevel<Key, Value>.Finding, isCounted: Bool)
     ) async throws -> Entry<Value>? {
         defer { slot?.leave() }
         guard !request.options.skipsReading.contains(.redis) else {
             request.skipped(level)
             return try await fetchBeside(key, names, request, slot)
         }
-        let finding: RedisLevel<Key, Value>.Finding
+        let (finding, isCounted): (RedisLevel<Key, Value>.Finding, Bool)
         let start = request.recorder == nil ? .distantPast : lookedAt ?? .now
         do {
-            finding = try await look()
+            (finding, isCounted) = try await look()
         } catch let error as RedisError {
             request.recorder?.failed(error, at: .redis, from: start)
             level.tellFailure(error, key)
@@ -63,6 +63,7 @@ extension FetchingLevel {
         let now = time.now
         let verdict = found.map { request.verdict(on: $0, at: now) } ?? .useless
         note(verdict, on: finding, key, request, at: now)
+        if isCounted, let found, verdict == .fallBack || verdict == .useless { level.withdrawHit(of: found) }
         if let served = serve(finding, by: verdict, key, names, request) { return served }
         let spare = verdict == .fallBack ? found : nil
         guard request.options.source != .never else {
@@ -297,7 +298,6 @@ extension FetchingLevel {
         guard let entry = finding.entry, verdict == .fallBack || verdict == .useless else {
             return level.tell(finding, key, request)
         }
-        level.withdrawHit(of: entry)
         let reason = request.reason(notToServe: entry, at: now)
         request.recorder?.reject(because: reason, at: .redis)
         level.events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }

@@ -134,18 +134,20 @@ public final class FleetMember: Sendable {
     /// cancellation its record vanishes by itself.
     public func run() async {
         let added = begin()
-        await withTaskGroup(of: Void.self) { group in
+        let left = await withTaskGroup(of: Void.self, returning: [FleetRegistration].self) { group in
             group.addTask {
                 await withDiscardingTaskGroup { tasks in
                     for await registration in added { tasks.addTask { await Self.tell(of: registration) } }
                 }
             }
             _ = await Lifetime.end()
+            // Before the tasks end: what is removed from now on still leaves the list.
+            let left = state.withLock { state in
+                state.feed = nil
+                return state.registrations
+            }
             group.cancelAll()
-        }
-        let left = state.withLock { state in
-            state.feed = nil
-            return state.registrations
+            return left
         }
         guard !Task.isCancelled else { return }
         await withTaskGroup { group in

@@ -2,7 +2,7 @@ internal import Strata
 
 /// How a Redis level was used since it was made.
 public struct RedisLevelStatistics: Sendable, Hashable {
-    /// Reads that found an envelope they could use, and were served with it.
+    /// Reads and updates that found an envelope they could use; below `fetching` the reads that were served with it.
     ///
     /// A read that waits for another instance's fetch is none: it was a miss. Nor is a refresh that finds the value
     /// it is to replace.
@@ -31,8 +31,10 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var refusedStores = 0
     /// Removals of a key, calls that invalidate tags, and clears by this level that Redis has confirmed.
     public var sentInvalidations = 0
-    /// Changes of a key, invalidations of tags, and clears that the level has heard of: what memory had of them is
-    /// void.
+    /// Notices that have voided what memory had of a key, of tags, or of everything.
+    ///
+    /// The removal of a value that is there brings two; in a cluster tags and clears bring one from each of 16 parts.
+    /// Removals by this instance are among them, its writes are not.
     public var heardInvalidations = 0
 }
 

@@ -80,6 +80,8 @@ struct TagTable: Sendable {
         self.numbers = numbers
     }
 
+    var count: Int { numbers.count }
+
     // MARK: The link
 
     /// The link stands and reports every step from now on.

@@ -307,6 +307,9 @@ struct BatchFetchingTests {
             let entries = try await read.value
             #expect(entries.map { $0?.value } == ["c!", "d!"])
             #expect(entries.compactMap { $0?.fetchDuration } == [.zero, .zero])
+            // Nor is the wait for room a part of the values' age.
+            let kept = try #require(try await level.level.entry(for: "c", ReadRequest()))
+            #expect(kept.storedAt.duration(to: level.time.now) < .seconds(4))
             // One call, and a fetch of each key.
             #expect(library.calls == [["c", "d"]] && fetches() == [2, 2, 0])
             try await holder.value

@@ -11,8 +11,8 @@ extension WriteBehindQueue {
         do {
             try await ask(writes)
         } catch {
-            // A drain that has reached its limit cancels the call.
-            let error: any Error = error is CancellationError && Task.isCancelled ? Self.unfinished : error
+            // Only a drain that has reached its limit cancels the task; drivers throw errors of their own then.
+            let error: any Error = Task.isCancelled ? Self.unfinished : error
             // The closure is the user's, and may ask the cache: not under its lock.
             let isLasting = !options.isTransient(error)
             let lost = change { $0.failed(writes, of: batch, error, isLasting: isLasting, at: clock.running) }

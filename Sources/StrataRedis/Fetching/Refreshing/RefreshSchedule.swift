@@ -21,8 +21,13 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     private let onFailure: @Sendable (Key?, any Error) -> Void
     private let counts = Locked(RefreshStatistics())
     private let questions: Flights<Int, [Key]>
-    /// The rest between two rounds.
-    private let sleeper = Locked<Task<Void, Never>?>(nil)
+    private let present = Locked(Present())
+
+    /// The lease by which this instance leads, and its rest between two rounds.
+    private struct Present {
+        var lease: LeaseStatus?
+        var sleeper: Task<Void, Never>?
+    }
 
     init(
         _ base: Base,
@@ -79,6 +84,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         // An instance that does not get it at once looks again later; waiting would ask Redis all the time.
         guard case .leads(let lease, _) = answer else { return }
         let status = LeaseStatus()
+        present.withLock { $0 = Present(lease: status) }
         try await lease.held(upTo: tenure, endsWithClient: false, lost: { [self] in lost(status) }) { _ in
             try await lead(while: status)
         }
@@ -87,8 +93,11 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     /// Another instance may lead from now on, also while this one ends the fetches that it has begun.
     private func lost(_ lease: LeaseStatus) {
         lease.lose()
+        // The loss of an earlier lease may be noticed late.
+        let (isPresent, sleeper) = present.withLock { ($0.lease === lease, $0.sleeper) }
+        guard isPresent else { return }
         counts.withLock { $0.isLeading = false }
-        sleeper.withLock { $0 }?.cancel()
+        sleeper?.cancel()
     }
 
     /// Makes rounds while the lease stands; another instance may try where the keys cannot be had in time.
@@ -107,7 +116,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         let sleeper = Task { [clock] in
             _ = try? await clock.rest(for: max(clock.running.duration(to: due), .zero))
         }
-        self.sleeper.withLock { $0 = sleeper }
+        present.withLock { $0.sleeper = sleeper }
         // It was lost before there was a rest to end.
         if !lease.isHeld { sleeper.cancel() }
         await withTaskCancellationHandler {
