@@ -67,17 +67,21 @@ extension CacheLevel {
 package final class RemovalCall: Sendable {
     @TaskLocal package static var current: RemovalCall?
 
-    package let mode: RemovalMode
+    /// What the call says; `nil` where it leaves that to the levels.
+    package let mode: RemovalMode?
     private let isDeferred = Locked(false)
 
-    private init(_ mode: RemovalMode) { self.mode = mode }
+    private init(_ mode: RemovalMode?) { self.mode = mode }
 
     /// A level carries it out later.
     package func isKept() { isDeferred.withLock { $0 = true } }
 
-    fileprivate static func run(_ mode: RemovalMode, _ body: () async throws -> Void) async throws -> RemovalOutcome {
-        let call = RemovalCall(mode)
+    /// Runs the body as a call of its own; without a mode it has that of the call around it.
+    static func run(_ mode: RemovalMode?, _ body: () async throws -> Void) async throws -> RemovalOutcome {
+        let call = RemovalCall(mode ?? current?.mode)
         try await $current.withValue(call) { try await body() }
-        return call.isDeferred.withLock { $0 } ? .deferred : .done
+        guard call.isDeferred.withLock({ $0 }) else { return .done }
+        current?.isKept()
+        return .deferred
     }
 }

@@ -71,7 +71,7 @@ package struct TenantTags: Sendable, Hashable {
     /// A tag of the tenant's, as it is stored; one that was stored already stays as it is.
     ///
     /// By bytes as well: a tag of the tenant's may begin with a character that joins the one before.
-    func stored(_ tag: String) -> String {
+    package func stored(_ tag: String) -> String {
         let isStored = (outer + [all])
             .contains { tag == $0 || tag.hasPrefix("\($0):") || tag.utf8.starts(with: "\($0):".utf8) }
         return isStored ? tag : "\(all):\(tag)"

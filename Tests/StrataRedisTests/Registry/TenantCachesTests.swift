@@ -56,6 +56,30 @@ struct TenantCachesTests {
         #expect(try await shared.tenant("globe").get(1) == "kept")
     }
 
+    /// A type of which only the codec knows how it becomes bytes.
+    struct Cart: Sendable, Equatable {
+        var item: String
+        var wasDecoded = false
+    }
+
+    @Test("a tenant's values are written and read by the codec that is given")
+    func codec() async throws {
+        let prefix = TestServer.uniqueName()
+        let here = caches(try await TestServer.client(), prefix: prefix)
+        let there = caches(try await TestServer.client(), prefix: prefix)
+        let codec = Codec<Cart>(identifier: 200) { cart in
+            Array(cart.item.utf8)
+        } decode: { bytes in
+            Cart(item: String(decoding: bytes, as: UTF8.self), wasDecoded: true)
+        }
+        func carts(_ caches: RedisCaches, _ tenant: String) throws -> TenantCache<Int, Cart> {
+            try caches.tenant(tenant).cache("carts", codec: codec)
+        }
+        try await carts(here, "acme").set(Cart(item: "tea"), for: 1)
+        #expect(try await carts(there, "acme").get(1) == Cart(item: "tea", wasDecoded: true))
+        #expect(try await carts(there, "globe").get(1) == nil)
+    }
+
     @Test("a source of the cache knows the tenant, and a cache whose keys name none is no tenant's")
     func sources() async throws {
         let caches = caches(try await TestServer.client())
