@@ -21,15 +21,6 @@ struct DiskChangeTests {
         DiskLevel(folder.store(), namespace: "lists", freshness: freshness)
     }
 
-    private func code(_ body: () async throws -> Void) async -> CacheError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CacheError)?.code
-        }
-    }
-
     @Test(
         "A236 A237 A238 A239 A240 A241 A242 A243 A244 A245 A247 A248 each action, in memory and on disk",
         arguments: ListActionCase.all
@@ -196,8 +187,8 @@ struct DiskChangeTests {
         #expect(try await disk.entry(for: "plain", ReadRequest()) == nil)
         let newer = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", codec: .cbor.schema(2))
         try await newer.set([7], for: "newer")
-        #expect(await code { try await disk.touch("newer") } == .codec)
-        #expect(await code { try await disk.expire("newer") } == .codec)
+        #expect(await errorCode { try await disk.touch("newer") } == .codec)
+        #expect(await errorCode { try await disk.expire("newer") } == .codec)
         #expect(try await newer.get("newer") == [7])
     }
 
@@ -210,11 +201,11 @@ struct DiskChangeTests {
         #expect(try await cache.get("list") == [5, 6])
         #expect(try await disk.get("list") == [5, 6])
         let large = Array(repeating: 1 << 40, count: 1_000)
-        #expect(await code { try await cache.apply(ListActions().addAllLast(large), to: "list") } == .tooLarge)
+        #expect(await errorCode { try await cache.apply(ListActions().addAllLast(large), to: "list") } == .tooLarge)
         #expect(try await cache.get("list") == [5, 6])
         let newer = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", codec: .cbor.schema(2))
         try await newer.set([7], for: "list")
-        #expect(await code { try await disk.apply(ListActions().addLast(8), to: "list") } == .codec)
+        #expect(await errorCode { try await disk.apply(ListActions().addLast(8), to: "list") } == .codec)
         #expect(try await newer.get("list") == [7])
         // One whose time is over holds up no other.
         try await newer.set([7], for: "over", lifetime: EntryLifetime(freshFor: .milliseconds(1), staleFor: .zero))

@@ -17,6 +17,20 @@ extension Fetcher {
     public func removeAll() async throws {}
 }
 
+// A fetcher keeps nothing that could be changed.
+extension AtomicLevel where Self: Fetcher {
+    /// `nil`: a fetcher keeps no entries.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? { nil }
+
+    /// Never called: a fetcher keeps no entries.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        throw CacheError.notUpdatable
+    }
+
+    /// `nil`: a fetcher keeps no entries.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? { nil }
+}
+
 /// A fetcher made of a closure.
 public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     private let fetch: @Sendable (Key) async throws -> Value?
@@ -67,3 +81,5 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations], hubs: [meter.events])
     }
 }
+
+extension ClosureFetcher: AtomicLevel {}

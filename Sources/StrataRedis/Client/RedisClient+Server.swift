@@ -93,12 +93,7 @@ extension RedisClient {
             if let section { writer.argument(section) }
         }
         guard let text = reply.string else { throw unexpected("INFO") }
-        var fields: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            fields[String(line[..<colon])] = String(line[line.index(after: colon)...])
-        }
-        return fields
+        return ServerFields.read(text)
     }
 
     /// CLIENT with its subcommand and arguments, for example `"LIST"` or `"KILL", "ID", "7"`.

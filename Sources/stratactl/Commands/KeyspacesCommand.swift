@@ -26,26 +26,16 @@ struct KeyspacesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let prefix = try prefix.resolved(connection)
+        let chosen = try prefix.resolved(connection)
+        let searched = allPrefixes ? nil : chosen
         let survey = try await connection.withClient { redis in
-            try await KeyspaceSurvey.take(redis, prefix: allPrefixes ? nil : prefix, samples: samples)
+            try await KeyspaceSurvey.take(redis, prefix: searched, samples: samples)
         }
         switch output.format {
         case .table, .plain: StandardOutput.table(Self.table(survey), in: output.format)
         case .json: try JSONDocument.print(survey.rows.map { JSONRow($0) })
         }
-        if survey.rows.isEmpty, !allPrefixes {
-            let name = PrintableText.escape(Array(prefix.utf8))
-            StandardError.line(
-                "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
-            )
-        }
-        if survey.keysPassedOver > 0 {
-            StandardError.line(
-                "stratactl: only the first \(survey.rows.count) keyspaces are listed; "
-                    + "\(Quantity.text(survey.keysPassedOver, "key")) of others were passed over"
-            )
-        }
+        for note in survey.notes(under: searched) { StandardError.line(note) }
     }
 
     private static func table(_ survey: KeyspaceSurvey) -> Table {

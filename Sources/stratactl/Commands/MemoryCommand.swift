@@ -26,7 +26,8 @@ struct MemoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let prefix = try prefix.resolved(connection)
+        let chosen = try prefix.resolved(connection)
+        let searched = allPrefixes ? nil : chosen
         let (servers, survey) = try await connection.withClient { redis in
             var servers: [ServerInformation] = []
             for server in try await redis.primaries() {
@@ -39,7 +40,7 @@ struct MemoryCommand: AsyncParsableCommand {
             }
             let survey = try await KeyspaceSurvey.take(
                 redis,
-                prefix: allPrefixes ? nil : prefix,
+                prefix: searched,
                 samples: samples,
                 withMemory: true
             )
@@ -53,15 +54,7 @@ struct MemoryCommand: AsyncParsableCommand {
             StandardOutput.table(report.table, in: output.format)
         case .json: try JSONDocument.print(report)
         }
-        if survey.rows.isEmpty, !allPrefixes {
-            let name = PrintableText.escape(Array(prefix.utf8))
-            StandardError.line(
-                "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
-            )
-        }
-        if survey.keysPassedOver > 0 {
-            StandardError.line("stratactl: only the first \(survey.rows.count) keyspaces are shown")
-        }
+        for note in survey.notes(under: searched) { StandardError.line(note) }
     }
 }
 

@@ -68,7 +68,7 @@ extension ServerFacts {
         )
         if isNode {
             facts.cluster = try await ask("CLUSTER INFO") {
-                fields(in: try await redis.send("CLUSTER", "INFO").string ?? "")
+                ServerFields.read(try await redis.send("CLUSTER", "INFO").string ?? "")
             }
         }
         return facts
@@ -96,16 +96,6 @@ extension ServerFacts {
         let prefix = "stratactl doctor \(UInt64.random(in: 0 ... .max))"
         _ = try await redis.client("TRACKING", "ON", "REDIRECT", "\(connection)", "BCAST", "PREFIX", prefix)
         return try await redis.client("TRACKING", "OFF") != .null
-    }
-
-    /// Lines of names and values with a colon between them.
-    private static func fields(in text: String) -> [String: String] {
-        var fields: [String: String] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            fields[String(line[..<colon])] = String(line[line.index(after: colon)...])
-        }
-        return fields
     }
 
     /// The names and flags in the text of CLIENT LIST.

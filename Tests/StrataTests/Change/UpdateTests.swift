@@ -1,3 +1,4 @@
+import StrataTestSupport
 import StrataTesting
 import Testing
 
@@ -8,16 +9,6 @@ struct UpdateTests {
     struct Refusal: Error {}
 
     private let memory = MemoryLevel<String, Int>(limit: .entries(100))
-
-    /// What an update is told, and what it leaves.
-    private func code(_ body: () async throws -> Void) async -> CacheError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CacheError)?.code
-        }
-    }
 
     // MARK: Memory alone
 
@@ -41,7 +32,7 @@ struct UpdateTests {
         try await memory.set(1, for: "k")
         await #expect(throws: Refusal.self) { try await memory.update("k") { _ in throw Refusal() } }
         var runs = 0
-        let code = await code {
+        let code = await errorCode {
             try await memory.update("k") { _ in
                 runs += 1
                 throw CacheError.conflict
@@ -83,7 +74,7 @@ struct UpdateTests {
     @Test("an update that never converges ends with an error, and the last change of others stands")
     func endless() async throws {
         var runs = 0
-        let code = await code {
+        let code = await errorCode {
             try await memory.update("k", within: .milliseconds(30)) { old in
                 runs += 1
                 try await memory.set(1_000 + runs, for: "k")
@@ -94,7 +85,7 @@ struct UpdateTests {
         #expect(try await memory.get("k") == 1_000 + runs)
         // Without time there is one attempt.
         runs = 0
-        _ = await self.code {
+        _ = await errorCode {
             try await memory.update("k", within: .zero) { _ in
                 runs += 1
                 try await memory.set(0, for: "k")
@@ -145,7 +136,7 @@ struct UpdateTests {
         try await memory.update("k", lifetime: EntryLifetime(freshFor: .zero)) { $0 }
         #expect(try await memory.get("k") == nil)
         let many = (0...TagLimits.tagsPerEntry).map { "tag \($0)" }
-        #expect(await code { try await memory.update("k", tags: many) { _ in 1 } } == .invalidTags)
+        #expect(await errorCode { try await memory.update("k", tags: many) { _ in 1 } } == .invalidTags)
     }
 
     @Test("an invalidated or expired entry, and a remembered absence, count as none")
@@ -181,7 +172,7 @@ struct UpdateTests {
     func tooLarge() async throws {
         let level = MemoryLevel<String, [Int]>(limit: .cost(1_000) { $0.count })
         try await level.set([1], for: "k")
-        #expect(await code { try await level.update("k") { _ in Array(repeating: 0, count: 2_000) } } == .tooLarge)
+        #expect(await errorCode { try await level.update("k") { _ in Array(repeating: 0, count: 2_000) } } == .tooLarge)
         #expect(try await level.get("k") == [1])
     }
 
@@ -301,13 +292,9 @@ struct UpdateTests {
         let below = PlainLevel()
         try await below.store(Entry(.value(57)), for: "k")
         let cache = MemoryLevel<String, Int>(limit: .entries(10)).compose(below.normalized())
-        func code(_ change: () async throws -> Void) async -> CacheError.Code? {
-            do { try await change() } catch { return (error as? CacheError)?.code }
-            return nil
-        }
-        #expect(await code { try await cache.update("k") { ($0 ?? 0) + 1 } } == .notUpdatable)
-        #expect(await code { _ = try await cache.setIfAbsent(1, for: "k") } == .notUpdatable)
-        #expect(await code { _ = try await cache.touch("k", lifetime: .unlimited) } == .notUpdatable)
+        #expect(await errorCode { try await cache.update("k") { ($0 ?? 0) + 1 } } == .notUpdatable)
+        #expect(await errorCode { _ = try await cache.setIfAbsent(1, for: "k") } == .notUpdatable)
+        #expect(await errorCode { _ = try await cache.touch("k", lifetime: .unlimited) } == .notUpdatable)
         #expect(try await cache.get("k") == 57)
         #expect(below.stores == 1)
     }
@@ -338,7 +325,7 @@ struct UpdateTests {
             closures.normalized(), closures.compose(ClosureFetcher { _ in 1 }).normalized(),
             ClosureFetcher<String, Int> { _ in 1 }.normalized(),
         ] {
-            let code = await code {
+            let code = await errorCode {
                 try await cache.update("k") { _ in
                     Issue.record("asked")
                     return 1

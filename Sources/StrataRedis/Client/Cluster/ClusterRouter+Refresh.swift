@@ -287,11 +287,7 @@ struct ClusterInformation: Sendable {
 
     init?(_ outcome: Result<RESPValue, RedisError>) {
         guard case .success(.bytes(let bytes)) = outcome else { return nil }
-        var fields: [Substring: Substring] = [:]
-        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            fields[line[..<colon]] = line[line.index(after: colon)...]
-        }
+        let fields = ServerFields.read(String(decoding: bytes, as: UTF8.self))
         guard let state = fields["cluster_state"] else { return nil }
         isWhole = state == "ok"
         epoch = fields["cluster_current_epoch"].flatMap { Int64($0) } ?? 0

@@ -17,15 +17,11 @@ struct ReplicationAccount: Sendable, Equatable {
     /// Reads the answer; `nil` for what is none.
     init?(_ reply: RESPValue) {
         guard let bytes = reply.bytes else { return nil }
-        var fields: [Substring: Substring] = [:]
-        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            fields[line[..<colon]] = line[line.index(after: colon)...]
-        }
+        let fields = ServerFields.read(String(decoding: bytes, as: UTF8.self))
         let role = fields["role"]
         guard role == "master" || role == "slave", let name = fields["master_replid"], !name.isEmpty else { return nil }
         isPrimary = role == "master"
-        history = String(name)
+        history = name
         guard let offset = fields[isPrimary ? "master_repl_offset" : "slave_repl_offset"].flatMap({ Int64($0) }) else {
             return nil
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import StrataTestSupport
 import Testing
 
 /// The transformers that come with the library.
@@ -12,22 +13,13 @@ struct BuiltInTransformerTests {
 
     private static let product = Product(name: "kettle", parts: [1, 2])
 
-    private func failure(_ body: () async throws -> Void) async -> CacheError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? CacheError)?.code
-        }
-    }
-
     @Test("A128 UTF-8 and text, both ways; what is no text is a typed error")
     func utf8() async throws {
         let text = TwoWayTransformer<[UInt8], String>.text()
         #expect(try await text.transform(Array("grüße 😀".utf8)) == "grüße 😀")
         #expect(try await text.inverseTransform("grüße 😀") == Array("grüße 😀".utf8))
         for bytes in [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80]] as [[UInt8]] {
-            #expect(await failure { _ = try await text.transform(bytes) } == .codec)
+            #expect(await errorCode { _ = try await text.transform(bytes) } == .codec)
         }
     }
 
@@ -47,11 +39,11 @@ struct BuiltInTransformerTests {
         #expect(try TextEncoding.utf16.encode("a") == [0xfe, 0xff, 0, 0x61])
         #expect(try TextEncoding.utf16.decode([0xff, 0xfe, 0x61, 0]) == "a")
         #expect(try TextEncoding.utf16.decode([0, 0x61]) == "a")
-        #expect(await failure { _ = try TextEncoding.ascii.encode("ü") } == .codec)
-        #expect(await failure { _ = try TextEncoding.ascii.decode([0x80]) } == .codec)
-        #expect(await failure { _ = try TextEncoding.latin1.encode("€") } == .codec)
-        #expect(await failure { _ = try TextEncoding.utf16.decode([0x61]) } == .codec)
-        #expect(await failure { _ = try TextEncoding.utf16.decode([0xd8, 0, 0, 0x61]) } == .codec)
+        #expect(await errorCode { _ = try TextEncoding.ascii.encode("ü") } == .codec)
+        #expect(await errorCode { _ = try TextEncoding.ascii.decode([0x80]) } == .codec)
+        #expect(await errorCode { _ = try TextEncoding.latin1.encode("€") } == .codec)
+        #expect(await errorCode { _ = try TextEncoding.utf16.decode([0x61]) } == .codec)
+        #expect(await errorCode { _ = try TextEncoding.utf16.decode([0xd8, 0, 0, 0x61]) } == .codec)
     }
 
     @Test("A129 JSON: arrays, objects and fragments as the platform's encoder writes them; invalid JSON is an error")
@@ -82,8 +74,19 @@ struct BuiltInTransformerTests {
             let transformer = TwoWayTransformer(codec)
             let bytes = try await transformer.inverseTransform(Self.product)
             #expect(try await transformer.transform(bytes) == Self.product)
-            #expect(await failure { _ = try await transformer.transform(Array(bytes.dropLast(3))) } == .codec)
-            #expect(await failure { _ = try await transformer.transform([]) } == .codec)
+            #expect(await errorCode { _ = try await transformer.transform(Array(bytes.dropLast(3))) } == .codec)
+            #expect(await errorCode { _ = try await transformer.transform([]) } == .codec)
+        }
+    }
+
+    @Test("the transformers with the names of codecs read and write as those codecs do")
+    func named() async throws {
+        let pairs: [(TwoWayTransformer<[UInt8], Product>, Codec<Product>)] = [
+            (.json, .json), (.cbor, .cbor), (.propertyList, .propertyList),
+        ]
+        for (transformer, codec) in pairs {
+            #expect(try await codec.decode(transformer.inverseTransform(Self.product)) == Self.product)
+            #expect(try await transformer.transform(codec.encode(Self.product)) == Self.product)
         }
     }
 
@@ -127,6 +130,6 @@ struct BuiltInTransformerTests {
         let number = TwoWayTransformer<Int, String>.lossless
         #expect(try await number.transform(-42) == "-42")
         #expect(try await number.inverseTransform("-42") == -42)
-        #expect(await failure { _ = try await number.inverseTransform("4.2") } == .codec)
+        #expect(await errorCode { _ = try await number.inverseTransform("4.2") } == .codec)
     }
 }

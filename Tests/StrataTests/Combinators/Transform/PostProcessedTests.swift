@@ -117,11 +117,48 @@ struct PostProcessedTests {
         await #expect(throws: Refusal()) { try await byValue.get("k") }
     }
 
+    @Test("a transformer processes as a closure does")
+    func transformers() async throws {
+        probe.put(4, for: "k")
+        let doubling = OneWayTransformer<Int, Int> { $0 * 2 }
+        let tripling = OneWayTransformer<Int, Int> { value in
+            await Task.yield()
+            return value * 3
+        }
+        #expect(try await probe.postProcess(doubling).get("k") == 8)
+        #expect(try await probe.postProcess(tripling).get("k") == 12)
+        #expect(probe.values == ["k": 4])
+    }
+
+    @Test("with the key in hand, a closure that suspends and a transformer process as well")
+    func keyAwareForms() async throws {
+        probe.put(4, for: "abc")
+        probe.put(1, for: "reject")
+        let adding = probe.postProcessEntries { key, value in
+            await Task.yield()
+            if key == "reject" { throw Refusal() }
+            return key.count + value
+        }
+        let multiplying = probe.postProcessEntries(
+            KeyAwareTransformer<String, Int, Int> { key, value in
+                if key == "reject" { throw Refusal() }
+                return key.count * value
+            }
+        )
+        #expect(try await adding.get("abc") == 7)
+        #expect(try await multiplying.get("abc") == 12)
+        for level in [adding, multiplying] {
+            await #expect(throws: Refusal()) { try await level.get("reject") }
+        }
+        #expect(probe.values == ["abc": 4, "reject": 1])
+    }
+
     @Test("a hit in memory does not suspend when the processor does not")
     func resident() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))
         try await memory.set(2, for: "k")
         #expect(memory.postProcess { $0 * 2 }.resident("k", at: .now)?.value == 4)
         #expect(memory.postProcess { _ in throw Refusal() }.resident("k", at: .now) == nil)
+        #expect(memory.postProcess(OneWayTransformer<Int, Int> { $0 * 3 }).resident("k", at: .now)?.value == 6)
     }
 }

@@ -104,6 +104,24 @@ struct TransformedKeysTests {
         #expect(slugs.calls == ["tea"])
     }
 
+    @Test("a transformer in place of a closure, one way or both")
+    func transformers() async throws {
+        let oneWay = probe.transformKeys(OneWayTransformer<Int, String>(Self.transform))
+        let twoWay = probe.transformKeys(
+            TwoWayTransformer<Int, String>(Self.transform) { text in
+                // Keys are never asked for in the other direction.
+                Issue.record("\(text)")
+                return 0
+            }
+        )
+        for (number, level) in [oneWay, twoWay].enumerated() {
+            try await level.set(number + 5, for: number)
+            #expect(try await level.get(number) == number + 5)
+            await #expect(throws: Refusal()) { try await level.get(10) }
+        }
+        #expect(probe.values == ["k0": 5, "k1": 6])
+    }
+
     @Test("a hit in memory does not suspend when the transformer does not")
     func resident() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))

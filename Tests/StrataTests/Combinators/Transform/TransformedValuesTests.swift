@@ -126,6 +126,22 @@ struct TransformedValuesTests {
         try await level.set("anything", for: 1)
     }
 
+    @Test("a fetcher takes a closure that suspends, and a transformer with the key in hand")
+    func fetcherForms() async throws {
+        let fetcher = ClosureFetcher<Int, Int> { key in key * 10 }
+        let suspending = fetcher.transformValues { (number: Int) async throws -> String in
+            await Task.yield()
+            return try Self.out(number)
+        }
+        #expect(try await suspending.get(3) == "v30")
+        await #expect(throws: Refusal.out) { try await suspending.get(-3) }
+        let keyAware = fetcher.transformValues(
+            KeyAwareTransformer<Int, Int, String> { key, number in "\(key)=" + (try Self.out(number)) }
+        )
+        #expect(try await keyAware.get(3) == "3=v30")
+        await #expect(throws: Refusal.out) { try await keyAware.get(-3) }
+    }
+
     @Test("A108 a transformer that suspends holds up its own key only")
     func suspends() async throws {
         let gate = AsyncGate()

@@ -114,52 +114,81 @@ struct TransformerTests {
 
     @Test("A124 backwards only the inverse condition is consulted, with the same outcomes")
     func conditionedInverse() async throws {
-        let asked = CallLog()
         for transformer in both {
-            let conditioned = transformer.conditioned { number in
+            let asked = CallLog()
+            let plain = transformer.conditioned { number in
                 asked.add("\(number)")
-                return true
+                return number != 8
             } inverse: { text in
                 if text == "9" { throw Refusal.condition }
                 return text != "8"
             }
-            #expect(try await conditioned.inverseTransform("5") == 5)
-            let error = await #expect(throws: CacheError.self) { try await conditioned.inverseTransform("8") }
-            #expect(error?.code == .conditionNotSatisfied)
-            await #expect(throws: Refusal.condition) { try await conditioned.inverseTransform("9") }
-            await #expect(throws: Refusal.inverse) { try await conditioned.inverseTransform("x") }
-            #expect(asked.calls == [])
-            let forward = transformer.conditioned { _ in
-                false
-            } inverse: { _ in
-                true
+            let suspending = transformer.conditioned { number in
+                await Task.yield()
+                asked.add("\(number)")
+                return number != 8
+            } inverse: { text in
+                await Task.yield()
+                if text == "9" { throw Refusal.condition }
+                return text != "8"
             }
-            await #expect(throws: CacheError.self) { try await forward.transform(5) }
+            for conditioned in [plain, suspending] {
+                #expect(try await conditioned.inverseTransform("5") == 5)
+                let error = await #expect(throws: CacheError.self) { try await conditioned.inverseTransform("8") }
+                #expect(error?.code == .conditionNotSatisfied)
+                await #expect(throws: Refusal.condition) { try await conditioned.inverseTransform("9") }
+                await #expect(throws: Refusal.inverse) { try await conditioned.inverseTransform("x") }
+            }
+            #expect(asked.calls == [])
+            for conditioned in [plain, suspending] {
+                #expect(try await conditioned.transform(5) == "5")
+                let error = await #expect(throws: CacheError.self) { try await conditioned.transform(8) }
+                #expect(error?.code == .conditionNotSatisfied)
+            }
+            #expect(asked.calls == ["5", "8", "5", "8"])
         }
     }
 
     // MARK: With the key in hand
 
-    private let keyed = KeyAwareTwoWayTransformer<String, Int, String> { key, number in
+    private static let keyedForward: @Sendable (String, Int) throws -> String = { key, number in
         guard key != "closed" else { throw Refusal.forward }
         return "\(key)\(number)"
-    } inverse: { key, text in
+    }
+
+    private static let keyedInverse: @Sendable (String, String) throws -> Int = { key, text in
         guard text.hasPrefix(key), let number = Int(text.dropFirst(key.count)) else { throw Refusal.inverse }
         return number
     }
 
+    private let plainKeyed = KeyAwareTwoWayTransformer(Self.keyedForward, inverse: Self.keyedInverse)
+    private let suspendingKeyed = KeyAwareTwoWayTransformer<String, Int, String> { key, number in
+        await Task.yield()
+        return try Self.keyedForward(key, number)
+    } inverse: { key, text in
+        await Task.yield()
+        return try Self.keyedInverse(key, text)
+    }
+
+    private var bothKeyed: [KeyAwareTwoWayTransformer<String, Int, String>] { [plainKeyed, suspendingKeyed] }
+
     @Test("A125 key and value are passed, and what is rejected keeps its error, in both directions")
     func keyAware() async throws {
-        #expect(try await keyed.transform(5, for: "k") == "k5")
-        #expect(try await keyed.inverseTransform("k5", for: "k") == 5)
-        await #expect(throws: Refusal.forward) { try await keyed.transform(5, for: "closed") }
-        await #expect(throws: Refusal.inverse) { try await keyed.inverseTransform("k5", for: "other") }
-        let oneWay = KeyAwareTransformer<String, Int, String> { key, number in
-            guard key != "closed" else { throw Refusal.forward }
-            return "\(key)\(number)"
+        for keyed in bothKeyed {
+            #expect(try await keyed.transform(5, for: "k") == "k5")
+            #expect(try await keyed.inverseTransform("k5", for: "k") == 5)
+            await #expect(throws: Refusal.forward) { try await keyed.transform(5, for: "closed") }
+            await #expect(throws: Refusal.inverse) { try await keyed.inverseTransform("k5", for: "other") }
         }
-        #expect(try await oneWay.transform(5, for: "k") == "k5")
-        await #expect(throws: Refusal.forward) { try await oneWay.transform(5, for: "closed") }
+        let plain = KeyAwareTransformer(Self.keyedForward)
+        let suspending = KeyAwareTransformer<String, Int, String> { key, number in
+            await Task.yield()
+            return try Self.keyedForward(key, number)
+        }
+        for oneWay in [plain, suspending] {
+            #expect(try await oneWay.transform(5, for: "k") == "k5")
+            await #expect(throws: Refusal.forward) { try await oneWay.transform(5, for: "closed") }
+        }
     }
 
     @Test("A126 made from a plain transformer, the key is ignored")
@@ -177,9 +206,10 @@ struct TransformerTests {
 
     @Test("A127 inverted, the directions swap, and the key's condition is kept")
     func keyAwareInverted() async throws {
-        let inverted = keyed.inverted()
-        #expect(try await inverted.transform("k5", for: "k") == 5)
-        #expect(try await inverted.inverseTransform(5, for: "k") == "k5")
-        await #expect(throws: Refusal.forward) { try await inverted.inverseTransform(5, for: "closed") }
+        for inverted in bothKeyed.map({ $0.inverted() }) {
+            #expect(try await inverted.transform("k5", for: "k") == 5)
+            #expect(try await inverted.inverseTransform(5, for: "k") == "k5")
+            await #expect(throws: Refusal.forward) { try await inverted.inverseTransform(5, for: "closed") }
+        }
     }
 }
