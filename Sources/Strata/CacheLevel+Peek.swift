@@ -6,7 +6,7 @@ extension CacheLevel {
     /// `get` finds nothing.
     ///
     /// A value that is found counts as a hit and as a use of its entry, as in a `get`; one that is not counts as
-    /// nothing.
+    /// nothing, unless a condition or a transformation above memory refuses what memory has found.
     ///
     /// - Parameter key: The key.
     /// - Returns: The value; `nil` when memory has none, and always where there is no memory level on top.

@@ -2,7 +2,7 @@ extension AtomicLevel {
     /// Reads the present value and removes it in one step, for all who share the level.
     ///
     /// For what may be used once: a token, a message for the next page. Of several callers, in all processes, one gets
-    /// the value, and the others `nil`.
+    /// the value, and the others `nil`. A `get` elsewhere may still find it for a moment, as after a removal.
     ///
     /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does: an expired,
     /// invalidated or missing record, or a remembered absence, counts as no value. A stale value that may still be

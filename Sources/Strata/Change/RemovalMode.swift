@@ -77,11 +77,13 @@ package final class RemovalCall: Sendable {
     package func isKept() { isDeferred.withLock { $0 = true } }
 
     /// Runs the body as a call of its own; without a mode it has that of the call around it.
-    static func run(_ mode: RemovalMode?, _ body: () async throws -> Void) async throws -> RemovalOutcome {
+    package static func run(_ mode: RemovalMode?, _ body: () async throws -> Void) async throws -> RemovalOutcome {
         let call = RemovalCall(mode ?? current?.mode)
+        // Also where another part of the call has failed.
+        defer { if call.wasDeferred { current?.isKept() } }
         try await $current.withValue(call) { try await body() }
-        guard call.isDeferred.withLock({ $0 }) else { return .done }
-        current?.isKept()
-        return .deferred
+        return call.wasDeferred ? .deferred : .done
     }
+
+    private var wasDeferred: Bool { isDeferred.withLock { $0 } }
 }

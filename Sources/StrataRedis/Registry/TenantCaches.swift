@@ -65,9 +65,11 @@ public struct TenantCaches: Sendable {
     ///
     /// - Parameter mode: What becomes of it while Redis is away; `nil`, the default, for what each cache's settings
     ///   say.
+    /// - Returns: Whether it was carried out.
     /// - Throws: The error of the first cache that failed, after all were tried; with ``/Strata/RemovalMode/deferred``
-    ///   no error of an outage.
-    public func clear(_ mode: RemovalMode? = nil) async throws {
+    ///   no error of an outage, unless a level has no room to keep it. `CancellationError`.
+    @discardableResult
+    public func clear(_ mode: RemovalMode? = nil) async throws -> RemovalOutcome {
         try await caches.tenanted.invalidate(tags: [TenantTags(name).all], mode)
     }
 
@@ -79,10 +81,12 @@ public struct TenantCaches: Sendable {
     /// - Parameters:
     ///   - tags: The tags, as the tenant has set them.
     ///   - mode: As for ``clear(_:)``.
+    /// - Returns: Whether it was carried out.
     /// - Throws: As ``clear(_:)``; ``/Strata/CacheError/Code/invalidTags``.
-    public func invalidate(tags: [String], _ mode: RemovalMode? = nil) async throws {
+    @discardableResult
+    public func invalidate(tags: [String], _ mode: RemovalMode? = nil) async throws -> RemovalOutcome {
         let own = TenantTags(name)
-        try await caches.tenanted.invalidate(tags: tags.map { own.stored($0) }, mode)
+        return try await caches.tenanted.invalidate(tags: tags.map { own.stored($0) }, mode)
     }
 
     /// Removes the tenant's entries from this instance's memory.

@@ -62,6 +62,11 @@ struct RedisCachesClearTests {
             #expect(try await cache("acme", name).get([1, 2]) == [nil, "plain"])
             #expect(try await cache("globe", name).get([1, 2]) == ["tagged", "plain"])
         }
+        // Without a tenant it is another tag.
+        try await caches.invalidate(tags: ["t"])
+        for name in names { #expect(try await cache("globe", name).get([1, 2]) == ["tagged", "plain"]) }
+        try await caches.clear()
+        for name in names { #expect(try await cache("globe", name).get([1, 2]) == [nil, nil]) }
     }
 
     @Test("while Redis is away every cache is tried, and its memory forgets; deferred, it is made up for")
@@ -72,14 +77,17 @@ struct RedisCachesClearTests {
             let prices = try caches.cache("prices", Int.self, String.self)
             let products = try caches.cache("products", Int.self, String.self)
             try await caches.ready()
-            for cache in [prices, products] { try await cache.set("old", for: 1, tags: ["t"]) }
+            for cache in [prices, products] {
+                try await cache.set("old", for: 1, tags: ["t"])
+                while cache.peek(1) == nil { _ = try await cache.get(1) }
+            }
             try await server.pause()
             try redis.adjust(redisBudget: .milliseconds(500))
             await #expect(throws: RedisError.self) { try await caches.invalidate(tags: ["t"]) }
             #expect(prices.peek(1) == nil && products.peek(1) == nil)
             await #expect(throws: RedisError.self) { try await caches.clear() }
-            try await caches.invalidate(tags: ["t"], .deferred)
-            try await caches.clear(.deferred)
+            #expect(try await caches.invalidate(tags: ["t"], .deferred) == .deferred)
+            #expect(try await caches.clear(.deferred) == .deferred)
             try redis.adjust(redisBudget: .seconds(20))
             try await server.resume()
             while redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
