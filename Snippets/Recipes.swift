@@ -55,6 +55,8 @@ struct Feeds: Sendable {
     }
 }
 
+func sha256(_ text: String) -> String { text }
+
 func fetchPerCall(redis: RedisClient, database: Database, id: Int) async throws {
     // snippet.recipe-per-call
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
@@ -206,9 +208,10 @@ func sessions(redis: RedisClient, token: String) async throws {
     let sessions = MemoryLevel<String, Session>(limit: .entries(50_000))
         .compose(RedisLevel(redis, keyspace: "sessions", freshness: policy))
 
-    try await sessions.set(Session(user: 7), for: token)
-    let session = try await sessions.get(token)
-    try await sessions.remove(token)  // logged out, in every instance
+    let key = sha256(token)  // names of keys can be seen in Redis
+    try await sessions.set(Session(user: 7), for: key)
+    let session = try await sessions.get(key)
+    try await sessions.remove(key)  // logged out, in every instance
     // snippet.end
     _ = session
 }

@@ -2,8 +2,8 @@
 ///
 /// ``update(_:lifetime:tags:within:_:)`` is made of two methods here: read what the level has, make a new entry of it,
 /// and put it in its place unless the key has changed meanwhile; then begin anew. So are
-/// ``setIfAbsent(_:for:lifetime:tags:within:)`` and ``compareAndSet(_:from:to:lifetime:tags:within:)``;
-/// ``touch(_:lifetime:within:)`` and ``expire(_:within:)`` ask ``changeLifetime(of:_:)``.
+/// ``setIfAbsent(_:for:lifetime:tags:within:)``, ``compareAndSet(_:from:to:lifetime:tags:within:)`` and
+/// ``take(_:within:)``; ``touch(_:lifetime:within:)`` and ``expire(_:within:)`` ask ``changeLifetime(of:_:)``.
 ///
 /// A composition asks its lowest level that keeps entries: the one that all instances share. A level around another one
 /// forwards the calls. Fetchers keep nothing and say so; write `extension MyFetcher: AtomicLevel {}` for one of your

@@ -12,7 +12,8 @@ extension CacheEvent {
 
         /// A level had a value that was served, possibly a stale one.
         @inlinable public static var hit: Kind { Kind(number: 0) }
-        /// A level had none to serve; ``CacheEvent/reason`` says why.
+        /// A level had none to serve, or could not be asked for it or for the lease to fetch it; ``CacheEvent/reason``
+        /// or ``CacheEvent/error`` says why.
         @inlinable public static var miss: Kind { Kind(number: 1) }
         /// The source is asked.
         @inlinable public static var fetchBegan: Kind { Kind(number: 2) }

@@ -40,6 +40,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         /// An eviction names the key of a provider that has none.
         public static let invalidScope = Code(description: "invalid scope")
         /// There was no value within the time that the caller could wait.
+        ///
+        /// In ``LostWrite/error`` and behind ``notWritten``: the write had not ended when its time, or the cache, did.
         public static let timeout = Code(description: "timed out")
         /// An update was not made: others have changed the key each time.
         public static let conflict = Code(description: "conflict")
@@ -65,7 +67,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let overloaded = Code(description: "overloaded")
         /// A write that the call waited for has not reached the source, and is no longer tried.
         ///
-        /// ``CacheError/causes`` has the source's error.
+        /// ``CacheError/causes`` has what the source has thrown, or ``timeout`` for a write that it was never asked
+        /// for, that did not end in time, or that a drain has ended.
         public static let notWritten = Code(description: "not written")
         /// The closure that writes a key to the source has set or deleted that key in the same cache.
         ///

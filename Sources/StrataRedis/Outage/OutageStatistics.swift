@@ -8,8 +8,8 @@ public struct OutageStatistics: Sendable, Hashable {
             case closed
             /// Calls fail at once.
             case open
-            /// The next calls decide: the pause is over, or the server has answered. One call is made at a time, and
-            /// the others fail at once. A breaker stays so until its role is used.
+            /// The pause is over, and the next call fails at once and sends a PING; or the server has answered, and the
+            /// next call decides while others fail at once. A breaker stays so until its role is used.
             case halfOpen
         }
 
