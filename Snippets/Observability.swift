@@ -137,7 +137,7 @@ func prometheus(
             body: .init(byteBuffer: ByteBuffer(bytes: text))
         )
     }
-    let service = Application(router: router, services: [redis, metrics])
+    let service = Application(router: router, services: [redis, metrics, DrainService(products)])
     // snippet.end
     return service
 }
