@@ -34,10 +34,6 @@ struct FeedAnswer: Sendable {
     var body: String
 }
 
-struct Session: Codable, Sendable {
-    var user: Int
-}
-
 struct NotFound: Error {}
 
 struct Database: Sendable {
@@ -54,8 +50,6 @@ struct Feeds: Sendable {
         FeedAnswer(status: 304, etag: "", body: "")
     }
 }
-
-func sha256(_ text: String) -> String { text }
 
 func fetchPerCall(redis: RedisClient, database: Database, id: Int) async throws {
     // snippet.recipe-per-call
@@ -200,20 +194,6 @@ func rollingASchema(redis: RedisClient) async throws {
     let prices = RedisLevel<Int, Price>(redis, keyspace: "prices", codec: codec)
     // snippet.end
     _ = prices
-}
-
-func sessions(redis: RedisClient, token: String) async throws {
-    // snippet.recipe-sessions
-    let policy = FreshnessPolicy(freshFor: .seconds(3_600), jitter: 0, earlyRefresh: 0)
-    let sessions = MemoryLevel<String, Session>(limit: .entries(50_000))
-        .compose(RedisLevel(redis, keyspace: "sessions", freshness: policy))
-
-    let key = sha256(token)  // names of keys can be seen in Redis
-    try await sessions.set(Session(user: 7), for: key)
-    let session = try await sessions.get(key)
-    try await sessions.remove(key)  // logged out, in every instance
-    // snippet.end
-    _ = session
 }
 
 func fetchOptions(products: FetchingLevel<Int, Product>, id: Int) async throws {
