@@ -1,3 +1,4 @@
+import Logging
 import Strata
 import StrataRedis
 import Synchronization
@@ -6,12 +7,15 @@ import Synchronization
 final class DocumentService: Sendable {
     let source: DocumentSource
     let documents: AnyLevel<String, DocumentSummary>
+    private let redis: RedisClient
     private let counts: FetchCounts
 
-    init(url: String, keyspace: String, folder: String, memoryLifetime: Duration) throws {
-        let redis = try RedisClient(url)
+    init(url: String, keyspace: String, folder: String, memoryLifetime: Duration, logger: Logger) throws {
+        // With a logger, or an outage goes by without a line.
+        let redis = try RedisClient(url, logger: logger)
         let source = DocumentSource(folder: folder)
         let counts = FetchCounts()
+        self.redis = redis
         self.source = source
         self.counts = counts
         documents = MemoryLevel<String, DocumentSummary>(limit: .entries(1000), lifetime: memoryLifetime)
@@ -20,9 +24,18 @@ final class DocumentService: Sendable {
                     .fetching { path in
                         counts.add(path)
                         return try await source.summary(of: path)
-                    }
+                    },
+                logger: logger
             )
             .normalized()
+    }
+
+    /// Stores what is on its way, tells Redis of the last removals, and closes the connections.
+    ///
+    /// A service of swift-service-lifecycle lists a `DrainService` and the client instead.
+    func end() async {
+        await documents.drain(within: .seconds(5))
+        await redis.shutDown(within: .seconds(5))
     }
 
     /// How often this instance has asked the source, by document.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 import Strata
 import StrataRedis
 import StrataTesting
@@ -26,7 +27,9 @@ struct Instance: AsyncParsableCommand {
             url: url,
             keyspace: keyspace,
             folder: folder,
-            memoryLifetime: .milliseconds(memoryMilliseconds)
+            memoryLifetime: .milliseconds(memoryMilliseconds),
+            // Lines of the log go to the standard error output; the standard output has the answers.
+            logger: Logger(label: "fleet")
         )
         try say(.ready)
         // A thread of its own waits for orders: reading a line blocks.
@@ -42,6 +45,7 @@ struct Instance: AsyncParsableCommand {
                 try say(.failed("\(error)"))
             }
         }
+        await service.end()
     }
 
     private func carryOut(_ order: Order, _ service: DocumentService) async throws {

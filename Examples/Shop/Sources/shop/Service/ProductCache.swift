@@ -1,3 +1,4 @@
+import Logging
 import Strata
 import StrataObservability
 import StrataRedis
@@ -11,13 +12,17 @@ struct ProductCache: Sendable {
     /// The whole: what the routes read.
     let products: AnyLevel<Int, Product>
 
-    init(_ redis: RedisClient, _ catalogue: Catalogue) {
+    init(_ redis: RedisClient, _ catalogue: Catalogue, logger: Logger) {
         // Fresh for half a minute. For another half the old value is served at once while one instance asks the
-        // database; when that fails, for ten minutes. That a product does not exist is kept for five seconds.
+        // database; when that fails, for ten minutes. A database that takes longer than half a second counts as failing
+        // for whoever can have an old value; nobody waits longer than ten seconds. That a product does not exist is kept
+        // for five seconds.
         var policy = FreshnessPolicy()
         policy.freshFor = .seconds(30)
         policy.staleWhileRevalidate = .seconds(30)
         policy.staleIfError = .seconds(600)
+        policy.softTimeout = .milliseconds(500)
+        policy.hardTimeout = .seconds(10)
         policy.absentFor = .seconds(5)
 
         memory = MemoryLevel(limit: .entries(10_000))
@@ -26,7 +31,9 @@ struct ProductCache: Sendable {
             memory.compose(
                 level.fetchingSeveral { ids, contexts in try await Self.fetch(ids, contexts, catalogue) }
                     // Below memory: a hit there costs no span.
-                    .traced(as: "products")
+                    .traced(as: "products"),
+                // Failures that a caller does not see are logged.
+                logger: logger
             )
             .normalized()
     }

@@ -23,7 +23,7 @@ struct Serve: AsyncParsableCommand {
         let settings = ConfigReader(provider: EnvironmentVariablesProvider())
         var logger = Logger(label: "shop")
         logger.logLevel = settings.string(forKey: "log.level", as: Logger.Level.self, default: .info)
-        var server = try RedisConfiguration(url: settings.requiredString(forKey: "strata.redis.url"))
+        var server = try RedisConfiguration(url: settings.requiredString(forKey: "strata.redis.url", isSecret: true))
         // Host and process, unless told: others see by it whom they wait for.
         server.instanceName = settings.string(forKey: "shop.instance", default: server.instanceName)
         // With a logger, or an outage goes by without a line.
@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
             path: database,
             delay: .milliseconds(settings.int(forKey: "shop.database.delay", default: 20))
         )
-        let cache = ProductCache(redis, catalogue)
+        let cache = ProductCache(redis, catalogue, logger: logger)
         MemoryPressureMonitor.shared.subscribe(cache.memory)
         let page = TextMetrics()
         MetricsSystem.bootstrap(page)

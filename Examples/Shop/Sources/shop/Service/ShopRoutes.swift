@@ -10,8 +10,8 @@ import StrataRedis
 /// |---|---|
 /// | `GET /products/7` | a product, with its ETag; `X-Cache` says where it came from |
 /// | `GET /products?ids=1,2,3` | several, by one batch |
-/// | `PUT /products/7`, `{"cents":199}` | changes the price, and removes the product from all caches |
-/// | `DELETE /categories/toys/cached` | removes the products of a category from all caches |
+/// | `PUT /products/7`, `{"cents":199}` | changes the price, and removes the product from all caches; 202 if Redis is away |
+/// | `DELETE /categories/toys/cached` | removes the products of a category from all caches; 202 if Redis is away |
 /// | `GET /health` | whether Redis serves and its changes are heard; 200 in an outage as well, for the shop goes on |
 /// | `GET /stats` | the database queries of this instance, by product |
 /// | `GET /metrics` | what the caches count, for Prometheus; leave it to the scraper |
@@ -45,8 +45,8 @@ struct ShopRoutes {
             return try await setPrice(context.parameters.require("id", as: Int.self), price)
         }
         router.delete("categories/:name/cached") { _, context -> HTTPResponse.Status in
-            try await cache.products.invalidate(tag: "category:\(try context.parameters.require("name"))")
-            return .noContent
+            let tag = "category:\(try context.parameters.require("name"))"
+            return Self.status(try await cache.products.invalidate(tags: [tag], .deferred))
         }
         router.get("health") { _, _ in health }
         router.get("stats") { _, _ in Stats(queries: catalogue.queries) }
@@ -95,9 +95,14 @@ struct ShopRoutes {
 
     private func setPrice(_ id: Int, _ price: Price) async throws -> HTTPResponse.Status {
         guard try await catalogue.setPrice(of: id, to: price.cents) != nil else { throw HTTPError(.notFound) }
-        // After the database, never before: a read in between would keep the old price.
-        try await cache.products.remove(id)
-        return .noContent
+        // After the database, never before: a read in between would keep the old price. The price has changed, so this
+        // does not fail while Redis is away: the client carries the removal out when Redis is back.
+        return Self.status(try await cache.products.remove(id, .deferred))
+    }
+
+    /// 204 when all caches have dropped the old values, 202 when some will once Redis is back.
+    private static func status(_ outcome: RemovalOutcome) -> HTTPResponse.Status {
+        outcome == .deferred ? .accepted : .noContent
     }
 
     private var health: Health {
