@@ -21,8 +21,19 @@ struct Session: Codable, Sendable {
     var user: Int
 }
 
+struct Invoice: Sendable {
+    var bytes: [UInt8]
+
+    static let codec = Codec(identifier: 200, encode: { $0.bytes }, decode: { Invoice(bytes: $0) })
+}
+
+struct Billing: Sendable {
+    func invoice(_ id: Int) async throws -> Invoice? { nil }
+}
+
 struct Database: Sendable {
     func product(_ id: Int) async throws -> Product? { nil }
+    func products(_ ids: [Int]) async throws -> [Int: Product] { [:] }
     func cart(_ id: Int, of tenant: String) async throws -> Cart? { nil }
 }
 
@@ -62,6 +73,23 @@ func source(caches: RedisCaches, database: Database) throws {
     let products = try caches.cache("products", Int.self, Product.self)  // elsewhere
     // snippet.end
     _ = products
+}
+
+func batches(caches: RedisCaches, database: Database) async throws {
+    // snippet.named-several
+    let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in try await database.products(ids) }
+
+    let found = try await products.get([7, 8, 9])  // at most one query, for those that no level has
+    // snippet.end
+    _ = found
+}
+
+func codecs(caches: RedisCaches, billing: Billing) throws {
+    // snippet.named-codec
+    try caches.composeCache("invoices", codec: Invoice.codec) { (level: RedisLevel<Int, Invoice>, leases) in
+        level.fetching(leases) { id in try await billing.invoice(id) }
+    }
+    // snippet.end
 }
 
 func registry(caches: RedisCaches, exchange: Exchange) async throws {

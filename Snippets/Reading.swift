@@ -20,6 +20,7 @@ struct Database: Sendable {
 
 struct Exchange: Sendable {
     func quote(_ symbol: String) async throws -> Quote? { nil }
+    func quotes(_ symbols: [String]) async throws -> [String: Quote] { [:] }
 }
 
 /// Stands for the error of a web framework.
@@ -46,6 +47,23 @@ func batch(redis: RedisClient, database: Database) async throws {
     let page = try await products.get([3, 1, 2])  // [Product?], in that order
     // snippet.end
     _ = page
+}
+
+func batchPerCall(products: some SourcedLevel<Int, Product>, database: Database) async throws {
+    // snippet.batch-per-call
+    let page = try await products.get([3, 1, 2]) { missing in try await database.products(missing) }
+    // snippet.end
+    _ = page
+}
+
+func batchAlone(exchange: Exchange) async throws {
+    // snippet.batch-alone
+    let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
+        .compose(Source.fetchingSeveral(freshness: .resilient) { symbols in try await exchange.quotes(symbols) })
+
+    let found = try await quotes.get(["SWFT", "RDIS"])
+    // snippet.end
+    _ = found
 }
 
 func failures(products: FetchingLevel<Int, Product>, id: Int) async throws -> Product {

@@ -63,8 +63,7 @@ extension CacheLevel {
         let request = ReadRequest(recorder: recorder, options: options)
         try TagLimits.check(options.tags)
         // A key that is named twice has one account.
-        var seen: Set<Key> = []
-        let single = keys.filter { seen.insert($0).inserted }
+        let single = keys.withoutRepetitions()
         let start = MonotonicInstant.now
         let found =
             request.spares(self)
@@ -91,7 +90,12 @@ extension CacheLevel {
 
     /// The values of several keys in their order, `nil` where there is none.
     public func get(_ keys: [Key], _ options: ReadOptions = .ordinary) async throws -> [Value?] {
-        let request = ReadRequest(options: options)
+        try await values(of: keys, ReadRequest(options: options))
+    }
+
+    /// The values of several keys in their order.
+    func values(of keys: [Key], _ request: ReadRequest) async throws -> [Value?] {
+        let options = request.options
         try TagLimits.check(options.tags)
         guard !request.spares(self) else { return Array(repeating: nil, count: keys.count) }
         let entries = try await entries(for: keys, request)

@@ -36,7 +36,7 @@ extension Composed {
         let ticket = early ?? fillGate.ticket(for: lower.fingerprint(of: key))
         guard let old = judged(found, key, asked, at: .now) else { return }
         refreshes.launch(key, RefreshedEntry(key, old), priority: options.priority) {
-            [self, heard, callSource = read.callSource, writesLater = read.writesLater] hint in
+            [self, heard, callSource = read.asking(for: key).callSource, writesLater = read.writesLater] hint in
             let start = time.now
             var heard = heard
             if let rights = await rightsAbove([key], ReadRequest(), isFailing: false) {

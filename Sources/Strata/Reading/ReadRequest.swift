@@ -29,8 +29,8 @@ public struct ReadRequest: Sendable {
     /// Then the rights to fill are taken before the upper level is asked: a later `set` fills that level, perhaps long
     /// before it reaches the source.
     package var writesLater = false
-    /// The source that the call has brought with it, a `CallSource`; `nil` for a read that goes by the levels' own.
-    package var callSource: (any AnyObject & Sendable)?
+    /// The source that the call has brought with it; `nil` for a read that goes by the levels' own.
+    package var callSource: (any AnyCallSource)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
     /// Notes which fetches go on without the read; `nil` where their results are not wanted.
@@ -89,8 +89,8 @@ public struct ReadRequest: Sendable {
 
     /// The same request for one key of those that it is for, with the old entry that a level above has of it.
     package func of<Key: Hashable & Sendable, Value: Sendable>(_ key: Key, in: Value.Type) -> ReadRequest {
-        guard let bases else { return of(key) }
-        var request = of(key)
+        var request = of(key).asking(for: key)
+        guard let bases else { return request }
         request.bases = nil
         if let old = (bases as? [Key: Entry<Value>])?[key] { request.basis = old }
         return request
@@ -157,6 +157,7 @@ public struct ReadRequest: Sendable {
         var request = self
         request.recorder = recorder?.renaming(keys, to: names)
         request.bases = nil
+        request.callSource = callSource?.renaming(keys, to: names)
         guard let old = bases as? [Key: Entry<Value>] else { return request }
         request.add(bases: zip(keys, names).reversed().compactMap { key, name in old[key].map { (name, $0) } })
         return request

@@ -31,6 +31,17 @@ package final class CallSource<Value: Sendable>: Sendable {
     }
 }
 
+extension CallSource: AnyCallSource {
+    /// This source: it is that of one key.
+    package func asking(for key: some Hashable & Sendable) -> any AnyCallSource { self }
+
+    /// This source: it does not name its key.
+    package func renaming<Key: Hashable & Sendable>(
+        _ keys: [Key],
+        to names: [some Hashable & Sendable]
+    ) -> any AnyCallSource { self }
+}
+
 extension CallSource {
     @usableFromInline
     convenience init(required fetch: @escaping @Sendable () async throws -> Value) {
@@ -39,9 +50,25 @@ extension CallSource {
 }
 
 extension ReadRequest {
-    /// The source that the call has brought, if it gives values of this type.
-    package func callSource<Value>(of type: Value.Type) -> CallSource<Value>? { callSource as? CallSource<Value> }
+    /// The source that the call has brought, for one of its keys, if it gives values of this type.
+    package func callSource<Key: Hashable & Sendable, Value: Sendable>(
+        of type: Value.Type,
+        for key: Key
+    ) -> CallSource<Value>? {
+        guard let callSource else { return nil }
+        return callSource as? CallSource<Value> ?? (callSource as? CallBatch<Key, Value>)?.source(of: key)
+    }
+
+    /// The source that the call has brought for several keys, if these are the types of its keys and values.
+    package func callBatch<Key: Hashable & Sendable, Value: Sendable>(
+        of key: Key.Type,
+        _ value: Value.Type
+    ) -> CallBatch<Key, Value>? {
+        callSource.flatMap { $0 as? CallBatch<Key, Value> }
+    }
 
     /// Whether the call has brought a source that insists on being asked.
-    package func insists<Value: Sendable>(on type: Value.Type) -> Bool { callSource(of: type)?.insists == true }
+    package func insists<Value: Sendable>(on type: Value.Type) -> Bool {
+        callSource.flatMap { $0 as? CallSource<Value> }?.insists == true
+    }
 }

@@ -83,9 +83,15 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.clock = clock
     }
 
-    /// Slots for `count` keys in one fetch; `nil` when keys are fetched one by one.
-    package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
-        guard let several, count > 1 else { return nil }
+    /// Slots for several keys in one fetch.
+    ///
+    /// - Parameters:
+    ///   - count: The number of keys.
+    ///   - limiter: Has room for the fetch.
+    ///   - batch: The call's own source, which is asked instead.
+    /// - Returns: A slot for each key; `nil` when keys are fetched one by one.
+    package func slots(_ count: Int, _ limiter: FetchLimiter, for batch: CallBatch<Key, Value>? = nil) -> [Slot]? {
+        guard let several = batch?.fetch ?? several, count > 1 else { return nil }
         let round = FetchRound<Key, Question, Answer>(slots: count) { asked in
             try await limiter.run { try await answers(to: asked, by: several) }
         }

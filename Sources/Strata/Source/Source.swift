@@ -31,12 +31,12 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     }
 
     private let terms: Adjustable<FreshnessPolicy>
-    private let fetch: Fetch<Key, Value>
-    private let flights: Flights<Key, Entry<Value>?>
+    let fetch: Fetch<Key, Value>
+    let flights: Flights<Key, Entry<Value>?>
     /// Fetches beside another one of the same key, by numbers of their own.
     private let apart: Flights<UInt64, Entry<Value>?>
     private let lastApart = Atomic<UInt64>(0)
-    private let limiter: FetchLimiter
+    let limiter: FetchLimiter
     private let pauses: Pauses<Key>
     private let isPausedByErrors: Bool
     private let time: CacheClock
@@ -118,6 +118,53 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         return Source(terms, limit, failureBackOff, Fetch(perCall: terms))
     }
 
+    /// A source of several keys, asked once for all keys of a read that no level above has.
+    ///
+    /// ```swift
+    /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
+    ///     .compose(Source.fetchingSeveral(freshness: .resilient) { symbols in try await exchange.quotes(symbols) })
+    ///
+    /// let found = try await quotes.get(["SWFT", "RDIS"])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - freshness: How long values live, and how long callers wait for them.
+    ///   - limit: How many calls of the closure may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a
+    ///     row. `nil` asks again at once.
+    ///   - fetch: Returns the values of the keys, at most 1 000. A key that it leaves out has no value. Its errors reach
+    ///     all callers that wait for one of the keys.
+    /// - Returns: The source.
+    public static func fetchingSeveral(
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
+        _ fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+    ) -> Source {
+        fetchingSeveral(freshness: freshness, limit: limit, failureBackOff: failureBackOff) { keys, _ in
+            try await fetch(keys).mapValues { .value($0) }
+        }
+    }
+
+    /// A source of several keys that tells how levels keep its answers.
+    ///
+    /// - Parameters:
+    ///   - freshness: How long values live, and how long callers wait for them.
+    ///   - limit: How many calls of the closure may run at once.
+    ///   - failureBackOff: How long a key is not asked for again after an error that does not say so itself.
+    ///   - fetch: Fetches several keys, at most 1 000, given the old value of each, if there is one. A key that it
+    ///     leaves out has no value; one that failed by itself has ``FetchOutcome/failure(_:retryAfter:)``.
+    /// - Returns: The source.
+    public static func fetchingSeveral(
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
+        _ fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
+    ) -> Source {
+        let terms = Adjustable(freshness)
+        return Source(terms, limit, failureBackOff, Fetch(terms, several: { try await fetch(Array($0.keys), $0) }))
+    }
+
     /// Callers that wait for a fetch now.
     package var waiting: Int { flights.waiting }
 
@@ -126,6 +173,17 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// - Throws: What the closure throws; the same error again while the key is not asked for;
     ///   ``CacheError/Code/timeout``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await entry(for: key, request, nil)
+    }
+
+    /// The answer for a key that may have a part in a fetch of several.
+    func entry(
+        for key: Key,
+        _ request: ReadRequest,
+        _ slot: Fetch<Key, Value>.Slot?
+    ) async throws -> Entry<Value>? {
+        // Who needs no fetch must not hold up the other keys.
+        defer { slot?.leave() }
         let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
         if let awaited = request.awaited { return try await flights.outcome(of: key, among: awaited)?.output }
@@ -139,7 +197,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
             throw error
         }
         do {
-            let (entry, role) = try await fetched(key, fingerprint, request)
+            let (entry, role) = try await fetched(key, fingerprint, request, slot)
             guard role == .joined else { return entry }
             request.recorder?.step(.joined, at: .source, from: start, to: .now)
             return entry?.joined
@@ -157,14 +215,22 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     private func fetched(
         _ key: Key,
         _ fingerprint: UInt64,
-        _ request: ReadRequest
+        _ request: ReadRequest,
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> (entry: Entry<Value>?, role: FlightRole) {
         let (limit, priority) = (freshness.waitLimit(request), request.options.priority)
         let work: @Sendable (Flight) async throws -> Entry<Value>? = { [self] _ in
-            try await ask(key, fingerprint, request)
+            try await ask(key, fingerprint, request, slot)
         }
         guard !request.options.waitsForOthers else {
-            let (entry, role) = try await flights.join(key, limit: limit, priority: priority, work)
+            let left: () -> Void = { slot?.leave() }
+            let (entry, role) = try await flights.join(
+                key,
+                limit: limit,
+                priority: priority,
+                joined: left,
+                work
+            )
             return (entry, role)
         }
         if let entry = try await flights.begin(key, limit: limit, priority: priority, work) { return (entry, .started) }
@@ -175,20 +241,27 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         return (entry, .started)
     }
 
-    private func ask(_ key: Key, _ fingerprint: UInt64, _ request: ReadRequest) async throws -> Entry<Value>? {
+    private func ask(
+        _ key: Key,
+        _ fingerprint: UInt64,
+        _ request: ReadRequest,
+        _ slot: Fetch<Key, Value>.Slot?
+    ) async throws -> Entry<Value>? {
+        let asked: @Sendable () async throws -> Entry<Value>? = { [fetch] in
+            try await fetch(
+                key,
+                fingerprint: fingerprint,
+                old: request.basis as? Entry<Value>,
+                request.recorder,
+                slot,
+                for: request.callSource(of: Value.self, for: key),
+                request.options
+            )
+            .entry
+        }
         do {
-            let entry = try await limiter.run {
-                let old = request.basis as? Entry<Value>
-                return try await fetch(
-                    key,
-                    fingerprint: fingerprint,
-                    old: old,
-                    request.recorder,
-                    for: request.callSource(of: Value.self),
-                    request.options
-                )
-                .entry
-            }
+            // A fetch of several takes room once, for all of its keys.
+            let entry = if let slot, slot.isHeld { try await asked() } else { try await limiter.run(asked) }
             pauses.end(key)
             return entry
         } catch let failure as SourceFailure {

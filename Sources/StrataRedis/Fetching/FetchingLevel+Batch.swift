@@ -61,7 +61,7 @@ extension FetchingLevel {
             }
         }
         guard !rest.isEmpty else { return entries }
-        let slots = source.slots(rest.count, limiter)
+        let slots = source.slots(rest.count, limiter, for: request.callBatch(of: Key.self, Value.self))
         try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { [piece] group in
             for (position, index) in rest.enumerated() {
                 let slot = slots?[position]
@@ -268,13 +268,5 @@ struct BatchLook<Key: KeyRepresentable, Value: Sendable>: Sendable {
         if case .failure = outcomes[index] { return outcomes[index] }
         guard let ticket = tickets[index], gate.isLive(ticket) else { return nil }
         return outcomes[index]
-    }
-}
-
-extension Array where Element: Hashable {
-    /// The elements in their order, each once.
-    fileprivate func withoutRepetitions() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
     }
 }

@@ -239,7 +239,7 @@ extension FetchingLevel {
                 old: old,
                 request.recorder,
                 slot,
-                for: request.callSource(of: Value.self),
+                for: request.callSource(of: Value.self, for: key),
                 request.options,
                 began: began
             )

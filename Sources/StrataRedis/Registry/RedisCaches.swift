@@ -78,45 +78,6 @@ public final class RedisCaches: Sendable {
         try registry.found(name) ?? make(name, codec, isNew: false) { $0.fetchingPerCall($1) }
     }
 
-    /// Makes the cache of a name with a source; later requests for the name get it.
-    ///
-    /// ```swift
-    /// try caches.makeCache("products") { (id: Int) in try await database.product(id) }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - name: Its name; any text that is not empty.
-    ///   - codec: How values become bytes; `nil` takes what the settings say.
-    ///   - fetch: The source.
-    /// - Returns: The cache.
-    /// - Throws: ``/Strata/CacheError/Code/nameTaken`` when the name has a cache already, whose source is another one
-    ///   or none; otherwise as `cache(_:_:_:)`.
-    @discardableResult
-    public func makeCache<Key: KeyRepresentable, Value: Codable & Sendable>(
-        _ name: String,
-        codec: Codec<Value>? = nil,
-        _ fetch: @escaping @Sendable (Key) async throws -> Value?
-    ) throws -> NamedCache<Key, Value> {
-        try make(name, { codec ?? $0.standardCodec(of: Value.self) }, isNew: true) { $0.fetching($1, fetch) }
-    }
-
-    /// Makes the cache of a name with a source that tells how levels keep its answers.
-    ///
-    /// - Parameters:
-    ///   - name: Its name; any text that is not empty.
-    ///   - codec: How values become bytes; `nil` takes what the settings say.
-    ///   - fetch: The source.
-    /// - Returns: The cache.
-    /// - Throws: As the other form.
-    @discardableResult
-    public func makeCache<Key: KeyRepresentable, Value: Codable & Sendable>(
-        _ name: String,
-        codec: Codec<Value>? = nil,
-        _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
-    ) throws -> NamedCache<Key, Value> {
-        try make(name, { codec ?? $0.standardCodec(of: Value.self) }, isNew: true) { $0.fetching($1, fetch) }
-    }
-
     /// Forgets a cache: its name and its keyspace are free, and it is freed with its last reference.
     ///
     /// Its entries in Redis stay until they expire; call `clear()` on the cache before, if they have to go.
@@ -216,7 +177,7 @@ public final class RedisCaches: Sendable {
     ///   - source: Puts the place for sources below the level.
     /// - Returns: The cache of the name.
     /// - Throws: What the plan throws; ``/Strata/CacheError``.
-    private func make<Key: KeyRepresentable, Value: Sendable>(
+    func make<Key: KeyRepresentable, Value: Sendable>(
         _ name: String,
         _ codec: (CacheSettings) -> Codec<Value>,
         isNew: Bool,

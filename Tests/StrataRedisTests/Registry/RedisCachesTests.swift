@@ -114,6 +114,51 @@ struct RedisCachesTests {
         #expect(tagged.resident(1, at: .now) == nil)
     }
 
+    @Test("a source for several keys is asked once for all that no level has")
+    func several() async throws {
+        let caches = caches(try await TestServer.client())
+        let asked = Locked<[[Int]]>([])
+        let doubles = try caches.makeCacheFetchingSeveral("doubles") { (keys: [Int]) in
+            asked.withLock { $0.append(keys.sorted()) }
+            return Dictionary(uniqueKeysWithValues: keys.filter { $0 != 3 }.map { ($0, $0 * 2) })
+        }
+        #expect(try await doubles.get([1]) == [2])
+        #expect(try await caches.cache("doubles", Int.self, Int.self).get([1, 2, 3, 4]) == [2, 4, nil, 8])
+        #expect(asked.withLock { $0 } == [[1], [2, 3, 4]])
+        #expect {
+            try caches.makeCacheFetchingSeveral("doubles") { (_: [Int]) -> [Int: Int] in [:] }
+        } throws: {
+            isError($0, .nameTaken)
+        }
+        let tagged = try caches.makeCacheFetchingSeveral("tagged") { (_: [Int], contexts) in
+            contexts.mapValues { .value($0.old == nil ? 1 : 2, tags: ["all"]) }
+        }
+        #expect(try await tagged.get([5, 6]) == [1, 1])
+        try await tagged.invalidate(tag: "all")
+        #expect(tagged.resident(5, at: .now) == nil && tagged.resident(6, at: .now) == nil)
+    }
+
+    @Test("values that are not Codable bring their codec, and a source of any kind")
+    func ownCodec() async throws {
+        struct Opaque: Sendable, Equatable { var number: UInt8 }
+        let codec = Codec(
+            identifier: 200,
+            encode: { (value: Opaque) in [value.number] },
+            decode: { Opaque(number: $0[0]) }
+        )
+        let caches = caches(try await TestServer.client())
+        let asked = Locked(0)
+        try caches.composeCache("opaque", codec: codec) { (level: RedisLevel<Int, Opaque>, leases) in
+            level.fetching(leases) { key in
+                asked.withLock { $0 += 1 }
+                return Opaque(number: UInt8(key))
+            }
+        }
+        #expect(try await caches.cache("opaque", Int.self, codec: codec).get(7) == Opaque(number: 7))
+        #expect(try await caches.cache("opaque", Int.self, codec: codec).get(7) == Opaque(number: 7))
+        #expect(asked.withLock { $0 } == 1)
+    }
+
     @Test("two names in one keyspace are refused, and the name stays free")
     func keyspaces() async throws {
         let caches = caches(try await TestServer.client()) { plan in

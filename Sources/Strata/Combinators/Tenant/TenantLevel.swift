@@ -35,7 +35,7 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
     // MARK: Reading
 
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await base.entry(for: inner(key), request)
+        try await base.entry(for: inner(key), request.asking(for: key))
     }
 
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {

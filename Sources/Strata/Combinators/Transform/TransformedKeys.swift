@@ -29,7 +29,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let inner = try await step(key)
         let ticket = ticketBefore(inner)
-        return marked(try await base.entry(for: inner, request), ticket)
+        return marked(try await base.entry(for: inner, request.asking(for: key)), ticket)
     }
 
     /// The level's entries of the transformed keys, asked for by one call.

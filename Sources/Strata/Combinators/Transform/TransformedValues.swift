@@ -31,7 +31,9 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
         var inside = request.withoutBasis
         // The source does not get an old value that cannot be transformed back.
         if let old = request.basis as? Entry<Value> { inside.basis = try? await inner(old, key) }
-        if let source = request.callSource(of: Value.self) { inside.callSource = source.giving(transformer, for: key) }
+        if let source = request.callSource(of: Value.self, for: key) {
+            inside.callSource = source.giving(transformer, for: key)
+        }
         guard let entry = try await base.entry(for: key, inside) else { return nil }
         return try await entry.map { try await process((key, $0)) }
     }
@@ -44,6 +46,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
             for (key, entry) in bases { if let inner = try? await inner(entry, key) { old.append((key, inner)) } }
             inside.add(bases: old)
         }
+        if let batch = request.callBatch(of: Key.self, Value.self) { inside.callSource = batch.giving(transformer) }
         return try await base.entries(for: keys, inside).mapped(keys, by: process, request)
     }
 
@@ -170,12 +173,44 @@ extension CallSource {
         CallSource<Inner>(
             insists: insists,
             outcome: { [fetch] context in
-                var old: Value?
-                if let inner = context.old { old = try? await transformer.transform(inner, for: key) }
-                let age = old == nil ? nil : context.age
-                return try await fetch(FetchContext(old: old, age: age, recorder: context.recorder))
+                try await fetch(context.transformed(by: transformer, for: key))
                     .map { try await transformer.inverseTransform($0, for: key) }
             }
         )
+    }
+}
+
+extension CallBatch {
+    /// This source for a level that keeps its values in another form.
+    ///
+    /// A value that cannot be transformed back is a failure of its key.
+    fileprivate func giving<Inner>(
+        _ transformer: KeyAwareTwoWayTransformer<Key, Inner, Value>
+    ) -> CallBatch<Key, Inner> {
+        CallBatch<Key, Inner> { [fetch] contexts in
+            var asked: [Key: FetchContext<Value>] = [:]
+            for (key, context) in contexts { asked[key] = await context.transformed(by: transformer, for: key) }
+            var answers: [Key: FetchOutcome<Inner>] = [:]
+            for (key, outcome) in try await fetch(asked) {
+                do {
+                    answers[key] = try await outcome.map { try await transformer.inverseTransform($0, for: key) }
+                } catch {
+                    answers[key] = .failure(error)
+                }
+            }
+            return answers
+        }
+    }
+}
+
+extension FetchContext {
+    /// The context for a source whose values have another form; without an old value that cannot be transformed.
+    fileprivate func transformed<Key, Outer>(
+        by transformer: KeyAwareTwoWayTransformer<Key, Value, Outer>,
+        for key: Key
+    ) async -> FetchContext<Outer> {
+        var outer: Outer?
+        if let old { outer = try? await transformer.transform(old, for: key) }
+        return FetchContext<Outer>(old: outer, age: outer == nil ? nil : age, recorder: recorder)
     }
 }
