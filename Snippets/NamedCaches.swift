@@ -79,7 +79,7 @@ func batches(caches: RedisCaches, database: Database) async throws {
     // snippet.named-several
     let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in try await database.products(ids) }
 
-    let found = try await products.get([7, 8, 9])  // at most one query, for those that no level has
+    let found = try await products.get([7, 8, 9])  // one query for all that no level has
     // snippet.end
     _ = found
 }

@@ -40,9 +40,6 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         deinit { leave() }
 
-        /// Whether nothing is decided about the key yet.
-        package var isHeld: Bool { isTaken.withLock { $0 } }
-
         /// Leaves: the key needs no fetch, or not now.
         package func leave() {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return }

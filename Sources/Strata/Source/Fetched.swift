@@ -129,7 +129,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - fingerprint: The key's fingerprint, which picks the key's share of the jitter.
     ///   - old: The entry that the answer replaces.
     ///   - recorder: Notes how long the fetch took.
-    ///   - slot: The key's part in a fetch of several.
+    ///   - slot: The key's part in a fetch of several, which takes room once for all of its keys.
+    ///   - limiter: Has room for a fetch of this key alone; `nil` needs none.
     ///   - callSource: The call's own source, which is asked instead.
     ///   - options: The read's own tags and lifetime.
     ///   - began: Called when the source is asked; with a slot that may be later, or never.
@@ -141,21 +142,32 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old: Entry<Value>?,
         _ recorder: ReadTraceRecorder?,
         _ slot: Slot? = nil,
+        within limiter: FetchLimiter? = nil,
         for callSource: CallSource<Value>? = nil,
         _ options: ReadOptions = .ordinary,
         began: @escaping @Sendable () -> Void = {}
     ) async throws -> Fetched<Value> {
-        let question = Question(context: FetchContext(old: old, at: clock.now, recorder: recorder), began: began)
+        // The age of the old value is that at which the source is asked.
+        func question() -> Question {
+            Question(context: FetchContext(old: old, at: clock.now, recorder: recorder), began: began)
+        }
         let shared: Answer?
         let asked = slot == nil || recorder == nil ? .distantPast : MonotonicInstant.now
         do {
-            shared = try await slot?.ask(key, question)
+            shared = try await slot?.ask(key, question())
         } catch {
             try Task.checkCancellation()
             recorder?.failed(error, at: .source, from: asked)
             throw SourceFailure(error)
         }
-        let answer = if let shared { shared } else { await self.answer(to: question, for: key, callSource) }
+        let answer =
+            if let shared {
+                shared
+            } else if let limiter {
+                try await limiter.run { await self.answer(to: question(), for: key, callSource) }
+            } else {
+                await self.answer(to: question(), for: key, callSource)
+            }
         let outcome = answer.outcome
         if let error = outcome.failure {
             try Task.checkCancellation()

@@ -118,7 +118,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         return Source(terms, limit, failureBackOff, Fetch(perCall: terms))
     }
 
-    /// A source of several keys, asked once for all keys of a read that no level above has.
+    /// A source of several keys, asked once for all keys of a read that no level above has and no other read fetches.
     ///
     /// ```swift
     /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
@@ -132,7 +132,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     ///   - limit: How many calls of the closure may run at once.
     ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a
     ///     row. `nil` asks again at once.
-    ///   - fetch: Returns the values of the keys, at most 1 000. A key that it leaves out has no value. Its errors reach
+    ///   - fetch: Returns the values of the keys, at most 1 000 with a call. A key that it leaves out has no value. Its errors reach
     ///     all callers that wait for one of the keys.
     /// - Returns: The source.
     public static func fetchingSeveral(
@@ -152,7 +152,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     ///   - freshness: How long values live, and how long callers wait for them.
     ///   - limit: How many calls of the closure may run at once.
     ///   - failureBackOff: How long a key is not asked for again after an error that does not say so itself.
-    ///   - fetch: Fetches several keys, at most 1 000, given the old value of each, if there is one. A key that it
+    ///   - fetch: Fetches several keys, at most 1 000 with a call, given the old value of each, if there is one. A key that it
     ///     leaves out has no value; one that failed by itself has ``FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The source.
     public static func fetchingSeveral(
@@ -247,23 +247,19 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         _ request: ReadRequest,
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
-        let asked: @Sendable () async throws -> Entry<Value>? = { [fetch] in
-            try await fetch(
+        do {
+            let fetched = try await fetch(
                 key,
                 fingerprint: fingerprint,
                 old: request.basis as? Entry<Value>,
                 request.recorder,
                 slot,
+                within: limiter,
                 for: request.callSource(of: Value.self, for: key),
                 request.options
             )
-            .entry
-        }
-        do {
-            // A fetch of several takes room once, for all of its keys.
-            let entry = if let slot, slot.isHeld { try await asked() } else { try await limiter.run(asked) }
             pauses.end(key)
-            return entry
+            return fetched.entry
         } catch let failure as SourceFailure {
             if isPausedByErrors || failure.retryAfter != nil {
                 pauses.pause(key, for: failure.retryAfter, because: failure.cause)

@@ -5,10 +5,12 @@ extension SourcedLevel {
     /// let page = try await products.get([3, 1, 2]) { missing in try await database.products(missing) }
     /// ```
     ///
-    /// The source is asked once, for the keys that no level has and that nobody else fetches; for more than 1 000 such
-    /// keys once for each thousand. Each key has a flight and a lease of its own, and shares them with single reads and
-    /// with other batches. A stale value that is due is refreshed in the background, by a call of the source for that
-    /// key alone.
+    /// The source is asked once, for the keys that no level has and that nobody else fetches; of more than 1 000 keys
+    /// that memory lacks, once for each thousand. Each key has a flight and a lease of its own, and shares them with
+    /// single reads and with other batches. A value that is due is refreshed in the background, and a key whose other
+    /// fetch has failed is fetched, by a call of the source for that key alone.
+    ///
+    /// The source must not read a key of the same call through the cache: it would wait for itself.
     ///
     /// - Parameters:
     ///   - keys: The keys; one that is named twice is read once.
@@ -20,7 +22,7 @@ extension SourcedLevel {
     /// - Throws: The error of the source that was asked; ``CacheError/Code/timeout``; `CancellationError`.
     public func get(
         _ keys: [Key],
-        _ options: ReadOptions = .ordinary,
+        _ options: ReadOptions? = nil,
         or fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
     ) async throws -> [Value?] {
         try await values(of: keys, options) { try await fetch(Array($0.keys)).mapValues { .value($0) } }
@@ -38,7 +40,7 @@ extension SourcedLevel {
     /// - Throws: As the other form.
     public func get(
         _ keys: [Key],
-        _ options: ReadOptions = .ordinary,
+        _ options: ReadOptions? = nil,
         or fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     ) async throws -> [Value?] {
         try await values(of: keys, options) { try await fetch(Array($0.keys), $0) }
@@ -46,10 +48,10 @@ extension SourcedLevel {
 
     private func values(
         of keys: [Key],
-        _ options: ReadOptions,
+        _ options: ReadOptions?,
         _ fetch: @escaping Fetch<Key, Value>.Several
     ) async throws -> [Value?] {
-        var request = ReadRequest(options: options)
+        var request = ReadRequest(options: options ?? .ordinary)
         request.callSource = CallBatch(fetch)
         return try await values(of: keys, request)
     }

@@ -20,7 +20,8 @@
 /// call. On a level without a source of its own (`perCall`), a read without one starts no refresh, and finds what
 /// levels hold, as with ``ReadOptions/cached``.
 ///
-/// A level of your own around such a level conforms too, if it passes the ``ReadRequest`` on unchanged.
+/// A level of your own around such a level conforms too, if it passes the ``ReadRequest`` on unchanged. For a source of
+/// several keys to be asked once, it hands on `entries(for:_:)`, too.
 public protocol SourcedLevel<Key, Value>: CacheLevel {}
 
 extension SourcedLevel {

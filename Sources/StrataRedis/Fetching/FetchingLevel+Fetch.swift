@@ -199,12 +199,7 @@ extension FetchingLevel {
         let isTold = await level.isTold(of: names, ticket)
         let fetched: Fetched<Value>
         do {
-            fetched =
-                if let slot, slot.isHeld {
-                    try await callSource(key, names, nil, request, slot, isLed: false)
-                } else {
-                    try await limiter.run { try await callSource(key, names, nil, request, isLed: false) }
-                }
+            fetched = try await callSource(key, names, nil, request, slot, isLed: false)
         } catch let failure as SourceFailure {
             if failure.retryAfter ?? options.failureBackOff?.lowerBound ?? .zero > .zero {
                 sourceErrors.pause(key, for: failure.retryAfter, because: failure.cause)
@@ -239,6 +234,7 @@ extension FetchingLevel {
                 old: old,
                 request.recorder,
                 slot,
+                within: isLed ? nil : limiter,
                 for: request.callSource(of: Value.self, for: key),
                 request.options,
                 began: began

@@ -46,7 +46,7 @@ extension RedisCaches {
     /// ```swift
     /// let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in try await database.products(ids) }
     ///
-    /// let found = try await products.get([7, 8, 9])  // at most one query, for those that no level has
+    /// let found = try await products.get([7, 8, 9])  // one query for all that no level has
     /// ```
     ///
     /// - Parameters:
@@ -95,7 +95,8 @@ extension RedisCaches {
     /// - Parameters:
     ///   - name: Its name; any text that is not empty.
     ///   - codec: How values become bytes.
-    ///   - source: Puts the source below the level, with the leases that the settings say.
+    ///   - source: Puts the source below the level, with the leases that the settings say. It may be run more than once,
+    ///     if settings change meanwhile. Leases and a freshness of its own last until the next ``apply(_:)``.
     /// - Returns: The cache.
     /// - Throws: As the other forms.
     @discardableResult

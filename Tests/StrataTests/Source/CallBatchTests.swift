@@ -56,6 +56,13 @@ struct CallBatchTests {
         MemoryLevel(limit: .entries(10_000)).compose(source)
     }
 
+    /// Memory whose keys are texts, over a source whose keys are numbers.
+    private func numbered(_ policy: FreshnessPolicy) -> some SourcedLevel<String, String> {
+        let source = Source<Int, String>.perCall(freshness: policy)
+        return MemoryLevel<String, String>(limit: .entries(16))
+            .compose(source.transformKeys { (key: String) -> Int in Int(key) ?? 0 })
+    }
+
     // MARK: With each call
 
     @Test("one call of the source for what memory lacks; the order is that of the keys, and absences are kept")
@@ -137,12 +144,15 @@ struct CallBatchTests {
         #expect(held.calls == [["a", "b"]] && library.calls == [["a", "b"]])
     }
 
-    @Test("thousands of keys are asked for by the thousand")
+    @Test("thousands of keys are asked for by the thousand, all at once")
     func pieces() async throws {
         let keys = (0..<2_500).map { "k\($0)" }
-        let found = try await cache().get(keys) { try await library.fetch($0) }
-        #expect(found == keys.map { "\($0)!" })
-        #expect(library.calls.map(\.count) == [1_000, 1_000, 500])
+        let held = Library(isHeld: true)
+        let read = Task { try await cache().get(keys + keys.prefix(3)) { try await held.fetch($0) } }
+        while held.calls.count < 3 { try await nextTurn() }
+        held.gate.open()
+        #expect(try await read.value == (keys + keys.prefix(3)).map { "\($0)!" })
+        #expect(held.calls.map(\.count).sorted() == [500, 1_000, 1_000])
     }
 
     @Test("room for one fetch is room for a batch", arguments: [1, 3])
@@ -176,6 +186,19 @@ struct CallBatchTests {
         #expect(library.old == ["a": "a!"])
     }
 
+    @Test("a refresh asks by the name that the caller uses")
+    func refreshByName() async throws {
+        let clock = ManualClock()
+        let policy = FreshnessPolicy(freshFor: .seconds(10), staleWhileRevalidate: .seconds(600), earlyRefresh: 0)
+        let cache = clock.driving { self.numbered(policy) }
+        #expect(try await cache.get(["1", "2"]) { try await library.fetch($0) } == ["1!", "2!"])
+        try clock.advance(by: .seconds(20))
+        #expect(try await cache.get(["1", "2"]) { try await library.fetch($0) } == ["1!", "2!"])
+        await cache.drain(within: .seconds(60))
+        #expect(library.calls.first == ["1", "2"])
+        #expect(Set(library.calls.dropFirst()) == [["1"], ["2"]])
+    }
+
     // MARK: Through other levels
 
     @Test("the source has the names and the form that the caller uses", arguments: [false, true])
@@ -201,6 +224,9 @@ struct CallBatchTests {
                 try await cache.get(["4", "2"], .reload) { try await library.outcomes($1) }
             }
             #expect(library.calls.last == ["4", "2"])
+            var request = ReadRequest(leavesOutFailures: true, options: .reload)
+            request.callSource = CallBatch<String, String> { try await library.outcomes($0) }
+            #expect(try await cache.entries(for: ["4", "2"], request).map { $0?.value } == ["4!", nil])
         }
         if isSuspending {
             try await check(

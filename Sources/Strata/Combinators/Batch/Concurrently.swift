@@ -20,6 +20,26 @@ extension Collection where Element: Sendable {
     }
 }
 
+extension Array where Element: Sendable {
+    /// The results of `body` in the order of the elements.
+    ///
+    /// - Parameters:
+    ///   - suspends: Whether `body` may suspend; then it runs for all elements at the same time.
+    ///   - body: Makes the result of an element.
+    /// - Returns: The results.
+    /// - Throws: What `body` throws first, which ends the rest.
+    func each<Result: Sendable>(
+        suspends: Bool,
+        _ body: @escaping @Sendable (Element) async throws -> Result
+    ) async throws -> [Result] {
+        guard !suspends else { return try await concurrently(body) }
+        var results: [Result] = []
+        results.reserveCapacity(count)
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}
+
 extension ReadRequest {
     /// Notes that several keys have failed together.
     ///

@@ -188,17 +188,19 @@ extension CallBatch {
         _ transformer: KeyAwareTwoWayTransformer<Key, Inner, Value>
     ) -> CallBatch<Key, Inner> {
         CallBatch<Key, Inner> { [fetch] contexts in
-            var asked: [Key: FetchContext<Value>] = [:]
-            for (key, context) in contexts { asked[key] = await context.transformed(by: transformer, for: key) }
-            var answers: [Key: FetchOutcome<Inner>] = [:]
-            for (key, outcome) in try await fetch(asked) {
+            let keys = Array(contexts.keys)
+            let asked = try await keys.each(suspends: !transformer.forward.isImmediate) { key in
+                await contexts[key]?.transformed(by: transformer, for: key)
+            }
+            let found = try await fetch(Dictionary(zip(keys, asked)) { first, _ in first }.compactMapValues { $0 })
+            let outcomes = try await keys.each(suspends: !transformer.inverse.isImmediate) { key in
                 do {
-                    answers[key] = try await outcome.map { try await transformer.inverseTransform($0, for: key) }
+                    return try await found[key]?.map { try await transformer.inverseTransform($0, for: key) }
                 } catch {
-                    answers[key] = .failure(error)
+                    return .failure(error)
                 }
             }
-            return answers
+            return Dictionary(zip(keys, outcomes)) { first, _ in first }.compactMapValues { $0 }
         }
     }
 }

@@ -119,12 +119,19 @@ final class ShopInstance: Sendable {
 
     func setPrice(of id: Int, to cents: Int) async throws {
         let response = try await send(.PUT, "/products/\(id)", body: "{\"cents\":\(cents)}")
-        guard response.status == .noContent else { throw Refusal(description: "status \(response.status.code)") }
+        try Self.check(response)
     }
 
     func invalidate(category: String) async throws {
         let response = try await send(.DELETE, "/categories/\(category)/cached")
-        guard response.status == .noContent else { throw Refusal(description: "status \(response.status.code)") }
+        try Self.check(response)
+    }
+
+    /// A removal that waits for Redis is answered with 202.
+    private static func check(_ response: HTTPClientResponse) throws {
+        guard [.noContent, .accepted].contains(response.status) else {
+            throw Refusal(description: "status \(response.status.code)")
+        }
     }
 
     func queries() async throws -> [Int: Int] {
