@@ -46,7 +46,7 @@ struct HTTPFetcherTests {
                 #expect(content?.body == Array((status == 204 ? "" : "body").utf8))
             case .failure(let error):
                 #expect(status >= 300)
-                #expect(error as? HTTPError == HTTPError(.statusNotOK, status: status, retryAfter: 7))
+                #expect(error as? HTTPError == HTTPError(.statusNotOK, status: status, retryAfter: .seconds(7)))
             }
         }
     }

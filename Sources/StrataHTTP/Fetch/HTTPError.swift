@@ -29,11 +29,11 @@ public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
     public var code: Code
     /// The status, where there was one.
     public var status: Int?
-    /// After how many seconds the server wants to be asked again, if it says so.
-    public var retryAfter: Int?
+    /// After which time the server wants to be asked again, if it says so.
+    public var retryAfter: Duration?
 
     /// An error with the given parts.
-    public init(_ code: Code, status: Int? = nil, retryAfter: Int? = nil) {
+    public init(_ code: Code, status: Int? = nil, retryAfter: Duration? = nil) {
         self.code = code
         self.status = status
         self.retryAfter = retryAfter

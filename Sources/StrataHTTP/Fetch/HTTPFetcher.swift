@@ -177,7 +177,7 @@ public final class HTTPFetcher: Fetcher {
         }
         if options.absentStatuses.contains(status) { return .absent(lifetime(status, fields)) }
         guard (200..<300).contains(status) else {
-            throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields))
+            throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields).map { .seconds($0) })
         }
         let body = try await collect(response, declared: fields["content-length"].flatMap { Int($0) })
         var content = HTTPContent(

@@ -14,8 +14,8 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         ///
         /// 0.1, as RFC 9111 §4.2.2 suggests.
         public var heuristicShare: Double
-        /// How long such a response is fresh at most, in seconds; a day.
-        public var heuristicLimit: Int
+        /// How long such a response is fresh at most, in whole seconds; a day.
+        public var heuristicLimit: Duration
         /// Whether responses that are meant for one user are stored; only for caches with a single user.
         public var storesPrivate: Bool
         /// Fields that count instead of `Cache-Control` and `Expires`, in lower case; none by default.
@@ -28,7 +28,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         /// Rules, each with its default.
         public init(
             heuristicShare: Double = 0.1,
-            heuristicLimit: Int = 86_400,
+            heuristicLimit: Duration = .seconds(86_400),
             storesPrivate: Bool = false,
             targetedFields: [String] = [],
             storesRanges: Bool = true
@@ -186,7 +186,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         guard rules.heuristicShare > 0, storableByThemselves.contains(status) || control.has("public"),
             let date, let change = fields["last-modified"].flatMap(HTTPDate.seconds), change < date
         else { return 0 }
-        let limit = max(0, rules.heuristicLimit)
+        let limit = max(0, rules.heuristicLimit.components.seconds)
         return Int(min(Double(date - change) * min(rules.heuristicShare, 1), Double(limit)))
     }
 }
