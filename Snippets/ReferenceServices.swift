@@ -106,13 +106,13 @@ func save(_ request: Request, _ context: BasicRequestContext) async throws -> HT
 
 func persisting(router: Router<BasicRequestContext>) throws -> some ApplicationProtocol {
     let redis = try RedisClient("redis://localhost:6379")
-    let persist = StrataPersistDriver(redis)
+    let persist = StrataPersistDriver(redis, keyspace: "shop-sessions")
     let application = Application(router: router, services: [redis, persist])
     return application
 }
 
 func caching(router: Router<BasicRequestContext>, redis: RedisClient) -> some ApplicationProtocol {
-    let pages = ResponseCache(redis)
+    let pages = ResponseCache(redis, keyspace: "shop-pages")
     router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
         .get(":id") { _, context in try await page(of: context.parameters.require("id")) }
     let application = Application(router: router, services: [redis, pages])
@@ -120,8 +120,8 @@ func caching(router: Router<BasicRequestContext>, redis: RedisClient) -> some Ap
 }
 
 func both(router: Router<BasicRequestContext>, redis: RedisClient) -> some ApplicationProtocol {
-    let persist = StrataPersistDriver(redis)
-    let pages = ResponseCache(redis)
+    let persist = StrataPersistDriver(redis, keyspace: "shop-sessions")
+    let pages = ResponseCache(redis, keyspace: "shop-pages")
     router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
         .get(":id") { _, context in try await page(of: context.parameters.require("id")) }
     let application = Application(router: router, services: [redis, persist, pages])

@@ -16,7 +16,7 @@ func page(of id: Int) async throws -> String { "product \(id)" }
 
 func application(_ redis: RedisClient) -> some ApplicationProtocol {
     // snippet.hummingbird-persist
-    let persist = StrataPersistDriver(redis)
+    let persist = StrataPersistDriver(redis, keyspace: "shop-sessions")
 
     let router = Router()
     router.put("cart/:user") { request, context -> HTTPResponse.Status in
@@ -32,7 +32,7 @@ func application(_ redis: RedisClient) -> some ApplicationProtocol {
 
 func cachedApplication(_ redis: RedisClient) -> some ApplicationProtocol {
     // snippet.hummingbird-responses
-    let pages = ResponseCache(redis)
+    let pages = ResponseCache(redis, keyspace: "shop-pages")
 
     let router = Router()
     router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))

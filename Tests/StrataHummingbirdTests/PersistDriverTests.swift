@@ -163,7 +163,7 @@ struct PersistDriverTests {
     func outage() async throws {
         let server = try await RedisServer.start()
         let redis = try TestRedis.client(of: server)
-        let driver = StrataPersistDriver(redis)
+        let driver = StrataPersistDriver(redis, keyspace: "persist")
         try await driver.set(key: "a", value: "one")
         try await server.stop()
         await #expect(throws: (any Error).self) { try await driver.get(key: "b", as: String.self) }

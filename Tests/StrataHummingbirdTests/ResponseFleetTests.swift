@@ -205,7 +205,7 @@ struct ResponseFleetTests {
     func outage() async throws {
         let server = try await RedisServer.start()
         let redis = try RedisClient(server.url)
-        let cache = ResponseCache(redis)
+        let cache = ResponseCache(redis, keyspace: "responses")
         try await server.stop()
         let handler = Handler { _, number in Self.made("\(number)", [.cacheControl: "max-age=60"]) }
         try await handler.application(cache)

@@ -9,7 +9,7 @@ public import StrataRedis
 ///
 /// ```swift
 /// let redis = try RedisClient("redis://localhost:6379")
-/// let persist = StrataPersistDriver(redis)
+/// let persist = StrataPersistDriver(redis, keyspace: "shop-sessions")
 /// let application = Application(router: router, services: [redis, persist])
 /// ```
 ///
@@ -38,9 +38,10 @@ public struct StrataPersistDriver: PersistDriver {
     ///
     /// - Parameters:
     ///   - redis: The server, which is run as a service of its own.
-    ///   - keyspace: The part of the database that belongs to these values; the same in all instances.
+    ///   - keyspace: The part of the database that belongs to these values: the same in all instances of a service, and
+    ///     another one in each service. Services that share it share their users' sessions.
     ///   - memory: The bytes of values that each process keeps in memory; 16 MiB.
-    public init(_ redis: RedisClient, keyspace: Keyspace = "persist", memory: Int = 16 << 20) {
+    public init(_ redis: RedisClient, keyspace: Keyspace, memory: Int = 16 << 20) {
         let policy = FreshnessPolicy(freshFor: .seconds(100 * 365 * 86_400), jitter: 0, earlyRefresh: 0)
         self.init(
             in: MemoryLevel<String, Bytes>(limit: .cost(memory) { $0.count + 128 })

@@ -8,7 +8,7 @@ public import StrataRedis
 /// Keeps responses of an application's own handlers, by the rules of HTTP (RFC 9111), for all instances of a service.
 ///
 /// ```swift
-/// let pages = ResponseCache(redis)
+/// let pages = ResponseCache(redis, keyspace: "shop-pages")
 /// router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
 ///     .get(":id") { _, context in try await page(of: context.parameters.require("id")) }
 /// let application = Application(router: router, services: [redis, pages])
@@ -43,14 +43,15 @@ public final class ResponseCache: Service, Sendable {
     ///
     /// - Parameters:
     ///   - redis: The server, which is run as a service of its own.
-    ///   - keyspace: The part of the database that belongs to these responses; the same in all instances.
+    ///   - keyspace: The part of the database that belongs to these responses: the same in all instances of a service,
+    ///     and another one in each service. Services that share it serve each other's responses of the same host.
     ///   - memory: The bytes of responses that each process keeps in memory; 64 MiB.
     ///   - site: The origin under which responses are kept, such as `https://shop.example`, no matter which host a
     ///     request names. With `nil` each host has responses of its own.
     ///   - collapseLimit: How long a GET waits for the same one that is running; 5 s by default.
     public convenience init(
         _ redis: RedisClient,
-        keyspace: Keyspace = "responses",
+        keyspace: Keyspace,
         memory: Int = 64 << 20,
         site: String? = nil,
         collapseLimit: Duration = .seconds(5)

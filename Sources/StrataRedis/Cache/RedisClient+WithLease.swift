@@ -20,7 +20,7 @@ extension RedisClient {
     ///
     /// - Parameters:
     ///   - name: The name of the work.
-    ///   - keyspace: The keyspace of the lease.
+    ///   - keyspace: The keyspace of the lease. Services that share a server need different ones, or different names.
     ///   - options: How long the lease stands and is renewed, and how long a caller waits for it.
     ///   - body: The work. It is not cancelled when the lease is lost, or runs out after ``LeaseOptions/renewalLimit``;
     ///     ``LeaseStatus/isHeld`` is then false.
