@@ -1,8 +1,8 @@
 internal import Strata
 
 extension RedisEndpoint {
-    /// The address of a text: a host with or without a port, an address in brackets, or the absolute path of a Unix
-    /// socket.
+    /// The address of a text as ``description`` prints it: a host with or without a port, an address in brackets, or the
+    /// absolute path of a Unix socket.
     ///
     /// - Parameters:
     ///   - text: The text.
@@ -11,7 +11,8 @@ extension RedisEndpoint {
     package init(text: String, port: UInt16) throws(RedisError) {
         let bytes = Array(text.utf8)[...]
         let endpoint: RedisEndpoint =
-            bytes.first == UInt8(ascii: "/") ? .unix(path: text) : try RedisURL.tcpEndpoint(bytes, port: port)
+            bytes.first == UInt8(ascii: "/")
+            ? .unix(path: text) : try RedisURL.tcpEndpoint(bytes, port: port, isEncoded: false)
         try endpoint.validate()
         self = endpoint
     }

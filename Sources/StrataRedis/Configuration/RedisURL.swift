@@ -111,7 +111,19 @@ struct RedisURL {
         return !name.isEmpty && text[name.endIndex...].first == UInt8(ascii: "=")
     }
 
-    static func tcpEndpoint(_ authority: Bytes, port: UInt16) throws(RedisError) -> RedisEndpoint {
+    /// The address of a host with or without a port.
+    ///
+    /// - Parameters:
+    ///   - authority: The text.
+    ///   - port: The port where it has none.
+    ///   - isEncoded: Whether `%` begins an encoded byte, as in a URL.
+    /// - Returns: The address.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``, without quoting the text.
+    static func tcpEndpoint(
+        _ authority: Bytes,
+        port: UInt16,
+        isEncoded: Bool = true
+    ) throws(RedisError) -> RedisEndpoint {
         var host = authority
         var port = port
         var isNumeric = false
@@ -126,7 +138,7 @@ struct RedisURL {
         }
         // Stricter than the system's resolver: in a host with other characters there is a part of a malformed URL,
         // maybe of its password, and a host is printed.
-        let name = try decode(host, part: "host")
+        let name = isEncoded ? try decode(host, part: "host") : String(decoding: host, as: UTF8.self)
         guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ isHostByte($0, isNumeric: isNumeric) })
         else {
             throw invalid("the URL has no usable host")

@@ -56,7 +56,7 @@ final class ConnectionDriver: LoopDriver {
 
     func pump(now: MonotonicInstant) {
         if let locator { follow(locator, now: now) }
-        if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
+        if let error = dialer.overdue(now: now) ?? dialer.unreached(now: now) { dialed(.failed(error), now: now) }
         if isHeld { connection.withMachine { $0.health.held(at: now) } }
         while true {
             let unsent = stream?.unsent ?? 0

@@ -47,12 +47,9 @@ final class ConnectionObserver: Sendable {
         guard failures.withLock({ $0.insert(error.kind).inserted }) else { return }
         // A wrong configuration does not mend by itself: an operator has to read this.
         let level: Logger.Level = error.isOfConfiguration || error.code == .noPrimary ? .warning : .info
-        logger?
-            .log(
-                level: level,
-                "no connection to Redis",
-                metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
-            )
+        var metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
+        if let server = error.endpoint, server != endpoint { metadata["redis.server"] = "\(server)" }
+        logger?.log(level: level, "no connection to Redis", metadata: metadata)
     }
 }
 

@@ -46,12 +46,13 @@ final class Dialer {
     private var lastTried: (address: SocketAddress, at: MonotonicInstant)?
     /// The server that has last spoken TLS.
     private var lastSecured: RedisEndpoint?
-    /// How long a connection has to last for its address to be worth another attempt before the others.
+    /// How long a connection has to last for its address to be worth another attempt before the others, and a look-up
+    /// that has ended is worth using.
     private static let soon: Int64 = 10_000_000_000
     /// A look-up that outlived its attempt.
     ///
     /// It is waited for instead of starting a second thread beside it.
-    private var lateResolution: (resolution: Resolution, endpoint: RedisEndpoint)?
+    private var lateResolution: (resolution: Resolution, endpoint: RedisEndpoint, leftAt: MonotonicInstant)?
 
     /// - Parameters:
     ///   - configuration: The server, and the time for an attempt.
@@ -117,6 +118,20 @@ final class Dialer {
         }
     }
 
+    /// Why the attempt ran out of time, with the address that did not answer: it may be one that a Sentinel or a node of
+    /// a cluster has named.
+    func unreached(now: MonotonicInstant) -> RedisError? {
+        guard now >= deadline else { return nil }
+        switch stage {
+        case .connecting:
+            return located(RedisError(code: .connectionFailed, message: "no connection within the connect timeout"))
+        case .resolving:
+            let message = "the host's name was not resolved within the connect timeout"
+            return located(RedisError(code: .connectionFailed, message: message))
+        case .idle, .authorizing, .locating, .securing: return nil
+        }
+    }
+
     /// Begins an attempt.
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
@@ -141,16 +156,18 @@ final class Dialer {
             return connectNext(after: SystemError(number: ENAMETOOLONG), now: now)
         case .tcp(let host, let port):
             let resolution =
-                lateLookUp() ?? Resolution(host: host, port: port, by: lookUp) { [wakeup] in wakeup.signal() }
+                lateLookUp(now: now) ?? Resolution(host: host, port: port, by: lookUp) { [wakeup] in wakeup.signal() }
             stage = .resolving(resolution)
             return advance(now: now)
         }
     }
 
-    /// The look-up that was given up, if it is of the same name.
-    private func lateLookUp() -> Resolution? {
-        defer { lateResolution = nil }
-        return lateResolution?.endpoint == endpoint ? lateResolution?.resolution : nil
+    /// The look-up that was given up, if it is of the same name, and still runs or was given up a moment ago.
+    private func lateLookUp(now: MonotonicInstant) -> Resolution? {
+        guard let (resolution, sought, leftAt) = lateResolution else { return nil }
+        lateResolution = nil
+        let isOld = resolution.result != nil && leftAt.nanoseconds(to: now) >= Self.soon
+        return sought == endpoint && !isOld ? resolution : nil
     }
 
     /// Goes on when a look-up has ended or an address has had its time.
@@ -245,8 +262,8 @@ final class Dialer {
     }
 
     /// Gives an attempt up.
-    func abandon() {
-        if case .resolving(let resolution) = stage { lateResolution = (resolution, endpoint) }
+    func abandon(now: MonotonicInstant = .now) {
+        if case .resolving(let resolution) = stage { lateResolution = (resolution, endpoint, now) }
         stage = .idle
         addresses = []
     }

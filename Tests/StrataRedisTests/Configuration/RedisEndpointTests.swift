@@ -16,6 +16,15 @@ struct RedisEndpointTests {
         #expect(endpoint.description == expected)
     }
 
+    @Test(
+        "what is printed can be read again",
+        arguments: ["[fe80::1%eth0]:7000", "[fe80::1%25]:6379", "h:1", "/tmp/a%20b"]
+    )
+    func readAgain(text: String) throws {
+        #expect(try RedisEndpoint(text: text, port: 6379).description == text)
+        #expect(throws: RedisError.self) { try RedisEndpoint(text: "a%2eb", port: 6379) }
+    }
+
     @Test("nothing in a host or path acts on a terminal")
     func escaped() {
         let hostile = "a\u{1b}[31m\r\n\u{202e}b\u{9b}"
