@@ -77,7 +77,9 @@ func source(caches: RedisCaches, database: Database) throws {
 
 func batches(caches: RedisCaches, database: Database) async throws {
     // snippet.named-several
-    let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in try await database.products(ids) }
+    let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in
+        try await database.products(ids)
+    }
 
     let found = try await products.get([7, 8, 9])  // one query for all that no level has
     // snippet.end

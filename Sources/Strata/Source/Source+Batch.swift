@@ -5,8 +5,8 @@ extension Source {
     /// The answers for several keys: those that no fetch brings already are asked for by one call, if the source takes
     /// several.
     ///
-    /// Each key has a flight of its own: batches that overlap, and single reads, fetch no key twice. More than 1 000 keys
-    /// are asked for by a call for each thousand, at the same time.
+    /// Each key has a flight of its own: batches that overlap, and single reads, fetch no key twice. More than 1 000
+    /// keys are asked for by a call for each thousand, at the same time.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is asked for once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.

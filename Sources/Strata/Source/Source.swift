@@ -32,7 +32,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
 
     private let terms: Adjustable<FreshnessPolicy>
     let fetch: Fetch<Key, Value>
-    let flights: Flights<Key, Entry<Value>?>
+    private let flights: Flights<Key, Entry<Value>?>
     /// Fetches beside another one of the same key, by numbers of their own.
     private let apart: Flights<UInt64, Entry<Value>?>
     private let lastApart = Atomic<UInt64>(0)
@@ -132,8 +132,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     ///   - limit: How many calls of the closure may run at once.
     ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a
     ///     row. `nil` asks again at once.
-    ///   - fetch: Returns the values of the keys, at most 1 000 with a call. A key that it leaves out has no value. Its errors reach
-    ///     all callers that wait for one of the keys.
+    ///   - fetch: Returns the values of the keys, at most 1 000 with a call. A key that it leaves out has no value. Its
+    ///     errors reach all callers that wait for one of the keys.
     /// - Returns: The source.
     public static func fetchingSeveral(
         freshness: FreshnessPolicy = FreshnessPolicy(),
@@ -152,8 +152,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     ///   - freshness: How long values live, and how long callers wait for them.
     ///   - limit: How many calls of the closure may run at once.
     ///   - failureBackOff: How long a key is not asked for again after an error that does not say so itself.
-    ///   - fetch: Fetches several keys, at most 1 000 with a call, given the old value of each, if there is one. A key that it
-    ///     leaves out has no value; one that failed by itself has ``FetchOutcome/failure(_:retryAfter:)``.
+    ///   - fetch: Fetches several keys, at most 1 000 with a call, given the old value of each, if there is one. A key
+    ///     that it leaves out has no value; one that failed by itself has ``FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The source.
     public static func fetchingSeveral(
         freshness: FreshnessPolicy = FreshnessPolicy(),

@@ -1,8 +1,8 @@
 internal import Strata
 
 extension RedisEndpoint {
-    /// The address of a text as ``description`` prints it: a host with or without a port, an address in brackets, or the
-    /// absolute path of a Unix socket.
+    /// The address of a text as ``description`` prints it: a host with or without a port, an address in brackets, or
+    /// the absolute path of a Unix socket.
     ///
     /// - Parameters:
     ///   - text: The text.

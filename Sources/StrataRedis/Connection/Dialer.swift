@@ -118,8 +118,8 @@ final class Dialer {
         }
     }
 
-    /// Why the attempt ran out of time, with the address that did not answer: it may be one that a Sentinel or a node of
-    /// a cluster has named.
+    /// Why the attempt ran out of time, with the address that did not answer: it may be one that a Sentinel or a node
+    /// of a cluster has named.
     func unreached(now: MonotonicInstant) -> RedisError? {
         guard now >= deadline else { return nil }
         switch stage {

@@ -44,7 +44,9 @@ extension RedisCaches {
     /// it.
     ///
     /// ```swift
-    /// let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in try await database.products(ids) }
+    /// let products = try caches.makeCacheFetchingSeveral("products") { (ids: [Int]) in
+    ///     try await database.products(ids)
+    /// }
     ///
     /// let found = try await products.get([7, 8, 9])  // one query for all that no level has
     /// ```
@@ -95,8 +97,8 @@ extension RedisCaches {
     /// - Parameters:
     ///   - name: Its name; any text that is not empty.
     ///   - codec: How values become bytes.
-    ///   - source: Puts the source below the level, with the leases that the settings say. It may be run more than once,
-    ///     if settings change meanwhile. Leases and a freshness of its own last until the next ``apply(_:)``.
+    ///   - source: Puts the source below the level, with the leases that the settings say. It may be run more than
+    ///     once, if settings change meanwhile. Leases and a freshness of its own last until the next ``apply(_:)``.
     /// - Returns: The cache.
     /// - Throws: As the other forms.
     @discardableResult

@@ -14,9 +14,9 @@ struct ProductCache: Sendable {
 
     init(_ redis: RedisClient, _ catalogue: Catalogue, logger: Logger) {
         // Fresh for half a minute. For another half the old value is served at once while one instance asks the
-        // database; when that fails, for ten minutes. A database that takes longer than half a second counts as failing
-        // for whoever can have an old value; nobody waits longer than ten seconds. That a product does not exist is kept
-        // for five seconds.
+        // database; when that fails, for ten minutes. A database that takes longer than half a second counts as
+        // failing for whoever can have an old value; nobody waits longer than ten seconds. That a product does not
+        // exist is kept for five seconds.
         var policy = FreshnessPolicy()
         policy.freshFor = .seconds(30)
         policy.staleWhileRevalidate = .seconds(30)

@@ -14,8 +14,9 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Serves the catalogue until it is told to stop.",
         discussion: """
-            By the environment: STRATA_REDIS_URL, SHOP_DATABASE (a path), SHOP_PORT (0 for any; it is printed), SHOP_DATABASE_DELAY \
-            (milliseconds), SHOP_INSTANCE (what the instance calls itself), LOG_LEVEL. The log goes to the standard error output.
+            By the environment: STRATA_REDIS_URL, SHOP_DATABASE (a path), SHOP_PORT (0 for any; it is printed), \
+            SHOP_DATABASE_DELAY (milliseconds), SHOP_INSTANCE (what the instance calls itself), LOG_LEVEL. The log goes \
+            to the standard error output.
             """
     )
 

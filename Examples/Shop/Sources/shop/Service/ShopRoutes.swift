@@ -10,7 +10,7 @@ import StrataRedis
 /// |---|---|
 /// | `GET /products/7` | a product, with its ETag; `X-Cache` says where it came from |
 /// | `GET /products?ids=1,2,3` | several, by one batch |
-/// | `PUT /products/7`, `{"cents":199}` | changes the price, and removes the product from all caches; 202 if Redis is away |
+/// | `PUT /products/7`, `{"cents":199}` | changes the price, removes the product from all caches; 202 if Redis is away |
 /// | `DELETE /categories/toys/cached` | removes the products of a category from all caches; 202 if Redis is away |
 /// | `GET /health` | whether Redis serves and its changes are heard; 200 in an outage as well, for the shop goes on |
 /// | `GET /stats` | the database queries of this instance, by product |
